@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# make run     builds and shows the main job: every format on a set of matrices
+# make test    builds and runs all tests
+# make asan    the quick tests under the address and undefined-behaviour sanitizers; likewise make tsan
+# Each installs what is missing first (scripts/setup).
+
+.PHONY: run test asan tsan fuzz setup clean
+SHELL := /bin/bash
+
+run: build/release/.built
+	build/release/apps/tulle bench spmv --quick
+
+test: build/release/.built
+	ctest --preset release
+
+asan: setup
+	cmake --preset asan >/dev/null
+	cmake --build --preset asan
+	ctest --preset asan
+
+tsan: setup
+	@command -v clang++ >/dev/null && test -e /usr/lib/llvm-14/lib/libomp.so || { echo "make tsan needs: apt-get install clang libomp-dev" >&2; exit 1; }
+	cmake --preset tsan >/dev/null
+	cmake --build --preset tsan
+	ctest --preset tsan
+
+fuzz: setup
+	@command -v clang++ >/dev/null || { echo "make fuzz needs: apt-get install clang" >&2; exit 1; }
+	cmake --preset fuzz >/dev/null
+	cmake --build --preset fuzz
+	build/fuzz/test/fuzz/matrix_market_fuzz -max_total_time=300 -timeout=20 build/fuzz/corpus test/fuzz/corpus/matrix_market
+
+setup:
+	@scripts/setup
+
+.PHONY: build/release/.built
+build/release/.built: setup
+	cmake --preset release >/dev/null
+	cmake --build --preset release
+	@touch $@
+
+clean:
+	rm -rf build

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# Reads formats.def: TULLE_FORMATS, the types of each, and the kernel sources that the list promises.
+# A promised kernel that is missing stops here and names the path.
+
+set(TULLE_FORMATS_DEF ${CMAKE_CURRENT_SOURCE_DIR}/include/tulle/format/formats.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${TULLE_FORMATS_DEF})
+set(TULLE_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/generated)
+
+set(TULLE_FORMATS "")
+set(TULLE_CPU_KERNELS "")
+set(TULLE_FORMAT_SOURCES "")
+set(tulle_includes "")
+file(STRINGS ${TULLE_FORMATS_DEF} tulle_lines REGEX "^TULLE_FORMAT\\(")
+foreach(line IN LISTS tulle_lines)
+  if(NOT line MATCHES "^TULLE_FORMAT\\( *([a-z0-9_]+) *, *(every|basic) *, *([A-Z| ]+)\\)")
+    message(FATAL_ERROR "formats.def: cannot read the line\n  ${line}")
+  endif()
+  set(name ${CMAKE_MATCH_1})
+  set(types ${CMAKE_MATCH_2})
+  set(backends ${CMAKE_MATCH_3})
+  list(APPEND TULLE_FORMATS ${name})
+  string(APPEND tulle_includes "#include \"tulle/format/${name}.hpp\"\n")
+  set(promised include/tulle/format/${name}.hpp)
+  if(backends MATCHES "CPU")
+    list(APPEND promised src/cpu/spmv/${name}.cpp)
+    list(APPEND TULLE_CPU_KERNELS ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/spmv/${name}.cpp)
+  endif()
+  if(backends MATCHES "CUDA")
+    list(APPEND promised src/cuda/spmv/${name}.cu)
+  endif()
+  if(backends MATCHES "OPENCL")
+    list(APPEND promised src/opencl/spmv/${name}.cl)
+  endif()
+  foreach(path IN LISTS promised)
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${path})
+      message(FATAL_ERROR "formats.def promises a kernel or header that is missing: ${path}")
+    endif()
+  endforeach()
+  configure_file(src/dispatch/format.cpp.in ${TULLE_GENERATED}/dispatch/${name}.cpp @ONLY)
+  list(APPEND TULLE_FORMAT_SOURCES ${TULLE_GENERATED}/dispatch/${name}.cpp)
+endforeach()
+file(CONFIGURE OUTPUT ${TULLE_GENERATED}/include/tulle/format/formats.hpp CONTENT
+"// SPDX-License-Identifier: Apache-2.0
+// Written by the build from formats.def: the header of each format.
+#pragma once
+${tulle_includes}")

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# What every target of ours has: C++20, warnings, the sanitizers asked for. No global flags.
+
+function(tulle_target target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  if(TULLE_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(TULLE_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${TULLE_SANITIZE} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${TULLE_SANITIZE})
+  endif()
+  if(TULLE_COVERAGE)
+    target_compile_options(${target} PRIVATE --coverage)
+    target_link_options(${target} PRIVATE --coverage)
+  endif()
+endfunction()

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The array that owners are made of.
+#pragma once
+#include "tulle/core/narrow.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <initializer_list>
+#include <type_traits>
+
+// Named, not included: <memory_resource> costs half a second in each file, and a pointer is all we
+// need here.
+#ifdef __GLIBCXX__
+namespace std::pmr {
+class memory_resource;
+}
+#else
+#include <memory_resource>
+#endif
+
+namespace tulle {
+
+/// The resource used where none is given: 64-byte aligned, on huge pages from 4 MiB up where the
+/// system allows.
+std::pmr::memory_resource* default_memory() noexcept;
+
+namespace detail {
+void* allocate(std::size_t bytes, std::pmr::memory_resource* memory); // errc::out_of_memory
+void deallocate(void* p, std::size_t bytes, std::pmr::memory_resource* memory) noexcept;
+} // namespace detail
+
+/// A fixed-size array of plain values, 64-byte aligned. Elements start uninitialised, so that the
+/// threads that will read them touch them first.
+template <class T>
+class array {
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);
+
+public:
+  array() = default;
+  explicit array(std::size_t n, std::pmr::memory_resource* memory = nullptr)
+      : size_(n), memory_(memory ? memory : default_memory()) {
+    if (n != 0)
+      data_ = static_cast<T*>(detail::allocate(checked_mul(n, sizeof(T), "array"), memory_));
+  }
+  array(std::size_t n, T value, std::pmr::memory_resource* memory = nullptr) : array(n, memory) {
+    for (std::size_t i = 0; i < n; ++i)
+      data_[i] = value;
+  }
+  array(std::initializer_list<T> values) : array(values.size()) {
+    copy_from(values.begin(), values.size());
+  }
+  array(T const* first, std::size_t n, std::pmr::memory_resource* memory = nullptr)
+      : array(n, memory) {
+    copy_from(first, n);
+  }
+  array(array const& other) : array(other.data_, other.size_) {}
+  array(array&& other) noexcept { swap(other); }
+  array& operator=(array other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~array() {
+    if (data_)
+      detail::deallocate(data_, size_ * sizeof(T), memory_);
+  }
+
+  void swap(array& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(memory_, other.memory_);
+  }
+
+  T* data() noexcept { return data_; }
+  T const* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  std::size_t bytes() const noexcept { return size_ * sizeof(T); }
+  T& operator[](std::size_t i) noexcept { return data_[i]; }
+  T const& operator[](std::size_t i) const noexcept { return data_[i]; }
+  T* begin() noexcept { return data_; }
+  T* end() noexcept { return data_ + size_; }
+  T const* begin() const noexcept { return data_; }
+  T const* end() const noexcept { return data_ + size_; }
+  T& back() noexcept { return data_[size_ - 1]; }
+  T const& back() const noexcept { return data_[size_ - 1]; }
+
+  friend bool operator==(array const& a, array const& b) {
+    if (a.size_ != b.size_)
+      return false;
+    for (std::size_t i = 0; i < a.size_; ++i)
+      if (!(a.data_[i] == b.data_[i]))
+        return false;
+    return true;
+  }
+
+private:
+  void copy_from(T const* first, std::size_t n) {
+    if (n != 0)
+      std::memcpy(static_cast<void*>(data_), first, n * sizeof(T));
+  }
+
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::pmr::memory_resource* memory_ = nullptr;
+};
+
+} // namespace tulle

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// COO, coordinates: row, column and value of each entry.
+///
+///     1 . 2 .      row   0 0 1 2 3 3 3
+///     . 3 . .      col   0 2 1 3 0 1 2
+///     . . . 4      val   1 2 3 4 5 6 7
+///     5 6 7 .
+///
+/// Good for   building a matrix; mostly empty rows, which cost nothing; splitting anywhere.
+/// Bad for    everything else: a second index for each entry.
+/// Space      (V + 2 I) * nnz.
+/// From       Liu, thesis 2015, sec. 5.2.3; Kirk & Hwu, Programming Massively Parallel Processors,
+/// sec. 10.4.
+///
+/// Invariants (validate() checks all of them)
+///   0 <= row[k] < rows, 0 <= col[k] < cols; any order, duplicates mean their sum
+#pragma once
+#include "tulle/format/csr.hpp"
+#include "tulle/format/detail/counting_sort.hpp"
+
+namespace tulle {
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct coo_view {
+  using value = V;
+  using index = I;
+  using offset = O;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;
+  I const* row = nullptr; ///< nnz
+  I const* col = nullptr; ///< nnz
+  V const* val = nullptr; ///< nnz
+
+  coo_view() = default;
+  coo_view(unchecked_t, I rows, I cols, O nnz, I const* row, I const* col, V const* val)
+      : rows(rows), cols(cols), nnz(nnz), row(row), col(col), val(val) {}
+  /// Borrows the caller's arrays after checking every invariant, once: O(nnz).
+  coo_view(I rows, I cols, std::span<I const> row, std::span<I const> col,
+           std::span<V const> val) requires(S == space::host);
+
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    f("row", row, static_cast<std::size_t>(nnz));
+    f("col", col, static_cast<std::size_t>(nnz));
+    f("val", val, static_cast<std::size_t>(nnz));
+  }
+
+  void validate() const;
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
+};
+
+struct coo_options {};
+
+template <class V, class I = std::int32_t, class O = I>
+struct coo {
+  using options = coo_options;
+
+  I rows = 0;
+  I cols = 0;
+  array<I> row;
+  array<I> col;
+  array<V> val;
+
+  coo() = default;
+  /// Takes arrays over after checking every invariant.
+  coo(I rows, I cols, array<I> row, array<I> col, array<V> val);
+  coo(unchecked_t, I rows, I cols, array<I> row, array<I> col, array<V> val)
+      : rows(rows), cols(cols), row(std::move(row)), col(std::move(col)), val(std::move(val)) {}
+
+  static coo from_csr(csr_view<V, I, O> a, coo_options = {}, cpu const& where = {});
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  coo_view<V, I, O> view() const {
+    return {unchecked, rows, cols, static_cast<O>(val.size()), row.data(), col.data(), val.data()};
+  }
+  void validate() const { coo_view<V, I, O>(rows, cols, row, col, val); }
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(coo const&, coo const&) = default;
+};
+
+template <class V, class I, class O, space S>
+coo_view<V, I, O, S>::coo_view(I rows, I cols, std::span<I const> row, std::span<I const> col,
+                               std::span<V const> val) requires(S == space::host)
+    : rows(rows), cols(cols), row(row.data()), col(col.data()), val(val.data()) {
+  if (row.size() != val.size() || col.size() != val.size())
+    fail(errc::bad_structure, "coo: %zu row indices, %zu column indices, %zu values", row.size(),
+         col.size(), val.size());
+  nnz = narrow<O>(val.size(), "number of entries");
+  validate();
+}
+
+template <class V, class I, class O, space S>
+void coo_view<V, I, O, S>::validate() const {
+  detail::check_shape("coo", rows, cols);
+  if (nnz < 0)
+    fail(errc::bad_structure, "coo: %lld entries; that may not be negative",
+         static_cast<long long>(nnz));
+  detail::check_indices("coo: row", row, static_cast<std::size_t>(nnz), rows);
+  detail::check_indices("coo: col", col, static_cast<std::size_t>(nnz), cols);
+  detail::check_present("coo: val", val, static_cast<std::size_t>(nnz));
+}
+
+template <class V, class I, class O, space S>
+csr<V, I, O> coo_view<V, I, O, S>::to_csr(cpu const& where) const {
+  auto const n = static_cast<std::size_t>(nnz);
+  csr<V, I, O> c(unchecked, rows, cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
+  c.row_ptr = detail::counting_sort<O>(
+      static_cast<std::size_t>(rows), n,
+      [&](int part, int parts, auto&& f) {
+        for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
+             k < end; ++k)
+          f(static_cast<std::size_t>(row[k]), k);
+      },
+      [&](std::size_t at, std::size_t k) {
+        c.col[at] = col[k];
+        c.val[at] = val[k];
+      },
+      where);
+  return c.view().is_canonical(where) ? std::move(c) : c.to_csr(where);
+}
+
+template <class V, class I, class O>
+coo<V, I, O>::coo(I rows, I cols, array<I> row, array<I> col, array<V> val)
+    : coo(unchecked, rows, cols, std::move(row), std::move(col), std::move(val)) {
+  validate();
+}
+
+template <class V, class I, class O>
+coo<V, I, O> coo<V, I, O>::from_csr(csr_view<V, I, O> a, coo_options, cpu const& where) {
+  detail::canonical<V, I, O> const c(a, where);
+  auto const n = static_cast<std::size_t>(c.view.rows);
+  auto const entries = static_cast<std::size_t>(c.view.nnz);
+  coo b(unchecked, a.rows, a.cols, array<I>(entries, where.memory), array<I>(entries, where.memory),
+        array<V>(entries, where.memory));
+  if (entries == 0)
+    return b;
+  int const parts = detail::parts_for(entries, where.threads);
+  detail::parallel(parts, [&](int part) {
+    std::size_t const end = detail::split_by_entries(c.view.row_ptr, n, part + 1, parts);
+    for (std::size_t i = detail::split_by_entries(c.view.row_ptr, n, part, parts); i < end; ++i)
+      for (O k = c.view.row_ptr[i]; k < c.view.row_ptr[i + 1]; ++k) {
+        b.row[k] = static_cast<I>(i);
+        b.col[k] = c.view.col[k];
+        b.val[k] = c.view.val[k];
+      }
+  });
+  return b;
+}
+
+template <class V, class I, class O>
+void coo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::canonical<V, I, O> const c(a, where);
+  bool good = c.view.rows == rows && c.view.cols == cols &&
+              static_cast<std::size_t>(c.view.nnz) == val.size() &&
+              detail::same(c.view.col, col.data(), col.size());
+  for (std::size_t i = 0; good && i < static_cast<std::size_t>(rows); ++i)
+    for (O k = c.view.row_ptr[i]; k < c.view.row_ptr[i + 1]; ++k)
+      good = good && row[k] == static_cast<I>(i);
+  if (!good)
+    detail::refill_mismatch("coo");
+  std::copy_n(c.view.val, val.size(), val.data());
+}
+
+} // namespace tulle

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// CSC, compressed sparse columns: CSR of the transpose.
+///
+///     1 . 2 .      col_ptr   0     2     4     6   7
+///     . 3 . .      row       0 3   1 3   0 3   2
+///     . . . 4      val       1 5   3 6   2 7   4
+///     5 6 7 .
+///
+/// Good for   products with the transpose; sparse vectors; taking columns.
+/// Bad for    y = A x: every entry adds to another y.
+/// Space      (V + I) * nnz + O * (cols + 1).
+/// From       Liu, thesis 2015, sec. 5.2.4.
+///
+/// Invariants (validate() checks all of them)
+///   col_ptr[0] == 0, non-decreasing, last == nnz
+///   0 <= row[k] < rows; any order within a column, duplicates mean their sum
+#pragma once
+#include "tulle/format/csr.hpp"
+#include "tulle/format/detail/counting_sort.hpp"
+
+namespace tulle {
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct csc_view {
+  using value = V;
+  using index = I;
+  using offset = O;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;
+  O const* col_ptr = nullptr; ///< cols + 1; may be null when cols == 0
+  I const* row = nullptr;     ///< nnz
+  V const* val = nullptr;     ///< nnz
+
+  csc_view() = default;
+  csc_view(unchecked_t, I rows, I cols, O nnz, O const* col_ptr, I const* row, V const* val)
+      : rows(rows), cols(cols), nnz(nnz), col_ptr(col_ptr), row(row), val(val) {}
+  /// Borrows the caller's arrays after checking every invariant, once: O(cols + nnz).
+  csc_view(I rows, I cols, std::span<O const> col_ptr, std::span<I const> row,
+           std::span<V const> val) requires(S == space::host);
+
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    f("col_ptr", col_ptr, col_ptr ? static_cast<std::size_t>(cols) + 1 : 0);
+    f("row", row, static_cast<std::size_t>(nnz));
+    f("val", val, static_cast<std::size_t>(nnz));
+  }
+
+  void validate() const;
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
+};
+
+struct csc_options {};
+
+template <class V, class I = std::int32_t, class O = I>
+struct csc {
+  using options = csc_options;
+
+  I rows = 0;
+  I cols = 0;
+  array<O> col_ptr;
+  array<I> row;
+  array<V> val;
+
+  csc() = default;
+  /// Takes arrays over after checking every invariant.
+  csc(I rows, I cols, array<O> col_ptr, array<I> row, array<V> val);
+  csc(unchecked_t, I rows, I cols, array<O> col_ptr, array<I> row, array<V> val)
+      : rows(rows), cols(cols), col_ptr(std::move(col_ptr)), row(std::move(row)),
+        val(std::move(val)) {}
+
+  static csc from_csr(csr_view<V, I, O> a, csc_options = {}, cpu const& where = {});
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  csc_view<V, I, O> view() const {
+    return {unchecked,      rows,       cols,      static_cast<O>(row.size()),
+            col_ptr.data(), row.data(), val.data()};
+  }
+  void validate() const { csc_view<V, I, O>(rows, cols, col_ptr, row, val); }
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(csc const&, csc const&) = default;
+};
+
+namespace detail {
+
+/// Rows to columns: ptr/index of `lines` lines become out_index and out_val ordered by index;
+/// returns the new pointers.
+template <class V, class I, class O>
+array<O> transpose(O const* ptr, I const* index, V const* val, std::size_t lines,
+                   std::size_t buckets, I* out_index, V* out_val, cpu const& where) {
+  std::size_t const entries = ptr ? static_cast<std::size_t>(ptr[lines]) : 0;
+  return counting_sort<O>(
+      buckets, entries,
+      [&](int part, int parts, auto&& f) {
+        if (entries == 0)
+          return;
+        std::size_t const end = split_by_entries(ptr, lines, part + 1, parts);
+        for (std::size_t i = split_by_entries(ptr, lines, part, parts); i < end; ++i)
+          for (O k = ptr[i]; k < ptr[i + 1]; ++k)
+            f(static_cast<std::size_t>(index[k]), static_cast<I>(i), k);
+      },
+      [&](std::size_t at, I line, O k) {
+        out_index[at] = line;
+        out_val[at] = val[k];
+      },
+      where);
+}
+
+} // namespace detail
+
+template <class V, class I, class O, space S>
+csc_view<V, I, O, S>::csc_view(I rows, I cols, std::span<O const> col_ptr, std::span<I const> row,
+                               std::span<V const> val) requires(S == space::host)
+    : rows(rows), cols(cols), col_ptr(col_ptr.data()), row(row.data()), val(val.data()) {
+  detail::check_shape("csc", rows, cols);
+  nnz = detail::check_sizes<O>("csc", col_ptr.size(), cols, row.size(), val.size());
+  validate();
+}
+
+template <class V, class I, class O, space S>
+void csc_view<V, I, O, S>::validate() const {
+  detail::check_shape("csc", rows, cols);
+  detail::check_pointers("csc: col_ptr", col_ptr, static_cast<std::size_t>(cols), nnz);
+  detail::check_indices("csc: row", row, static_cast<std::size_t>(nnz), rows);
+  detail::check_present("csc: val", val, static_cast<std::size_t>(nnz));
+}
+
+template <class V, class I, class O, space S>
+csr<V, I, O> csc_view<V, I, O, S>::to_csr(cpu const& where) const {
+  auto const n = static_cast<std::size_t>(nnz);
+  csr<V, I, O> c(unchecked, rows, cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
+  c.row_ptr = detail::transpose(col_ptr, row, val, static_cast<std::size_t>(cols),
+                                static_cast<std::size_t>(rows), c.col.data(), c.val.data(), where);
+  return c.view().is_canonical(where) ? std::move(c) : c.to_csr(where);
+}
+
+template <class V, class I, class O>
+csc<V, I, O>::csc(I rows, I cols, array<O> col_ptr, array<I> row, array<V> val)
+    : csc(unchecked, rows, cols, std::move(col_ptr), std::move(row), std::move(val)) {
+  validate();
+}
+
+template <class V, class I, class O>
+csc<V, I, O> csc<V, I, O>::from_csr(csr_view<V, I, O> a, csc_options, cpu const& where) {
+  detail::canonical<V, I, O> const c(a, where);
+  auto const n = static_cast<std::size_t>(c.view.nnz);
+  csc b(unchecked, a.rows, a.cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
+  b.col_ptr =
+      detail::transpose(c.view.row_ptr, c.view.col, c.view.val, static_cast<std::size_t>(a.rows),
+                        static_cast<std::size_t>(a.cols), b.row.data(), b.val.data(), where);
+  return b;
+}
+
+template <class V, class I, class O>
+void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::canonical<V, I, O> const c(a, where);
+  if (c.view.rows != rows || c.view.cols != cols ||
+      static_cast<std::size_t>(c.view.nnz) != row.size())
+    detail::refill_mismatch("csc");
+  if (row.empty())
+    return;
+  // Rows come in order, so a column's next entry is the next one stored: no sort, and the pattern
+  // is checked on the way. The pattern first and the values in a second walk, so that a refusal
+  // leaves the old values whole.
+  array<O> next(static_cast<std::size_t>(cols), where.memory);
+  for (bool const write : {false, true}) {
+    std::copy_n(col_ptr.data(), next.size(), next.data());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+      for (O k = c.view.row_ptr[i]; k < c.view.row_ptr[i + 1]; ++k) {
+        auto const j = static_cast<std::size_t>(c.view.col[k]);
+        O const at = next[j]++;
+        if (write)
+          val[at] = c.view.val[k];
+        else if (at >= col_ptr[j + 1] || row[at] != static_cast<I>(i))
+          detail::refill_mismatch("csc");
+      }
+  }
+}
+
+} // namespace tulle

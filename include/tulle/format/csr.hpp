@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// CSR, compressed sparse rows: the entries row by row, and where each row begins. The hub of all
+/// conversions.
+///
+///     1 . 2 .      row_ptr   0     2   3   4       7
+///     . 3 . .      col       0 2   1   3   0 1 2
+///     . . . 4      val       1 2   3   4   5 6 7
+///     5 6 7 .
+///
+/// Good for   everything, a little; every library speaks it.
+/// Bad for    short rows on wide SIMD; 4 bytes of index for 8 of value are a third of the traffic.
+/// Space      (V + I) * nnz + O * (rows + 1).
+/// From       Liu, thesis 2015, sec. 5.2.4; Kirk & Hwu, Programming Massively Parallel Processors,
+/// sec. 10.1.
+///
+/// Invariants (validate() checks all of them)
+///   row_ptr[0] == 0, non-decreasing, last == nnz
+///   0 <= col[k] < cols; any order within a row, duplicates mean their sum
+#pragma once
+#include "tulle/core/array.hpp"
+#include "tulle/core/parallel.hpp"
+#include "tulle/core/space.hpp"
+#include "tulle/core/where.hpp"
+#include "tulle/format/detail/arrays.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+namespace tulle {
+
+/// Says that arrays are known to be valid, so that a view is made of them without looking.
+struct unchecked_t {};
+inline constexpr unchecked_t unchecked{};
+
+template <class V, class I, class O>
+struct csr;
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct csr_view {
+  using value = V;
+  using index = I;
+  using offset = O;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;
+  O const* row_ptr = nullptr; ///< rows + 1; may be null when rows == 0
+  I const* col = nullptr;     ///< nnz
+  V const* val = nullptr;     ///< nnz
+
+  csr_view() = default;
+  csr_view(unchecked_t, I rows, I cols, O nnz, O const* row_ptr, I const* col, V const* val)
+      : rows(rows), cols(cols), nnz(nnz), row_ptr(row_ptr), col(col), val(val) {}
+  /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
+  csr_view(I rows, I cols, std::span<O const> row_ptr, std::span<I const> col,
+           std::span<V const> val) requires(S == space::host);
+
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    f("row_ptr", row_ptr, row_ptr ? static_cast<std::size_t>(rows) + 1 : 0);
+    f("col", col, static_cast<std::size_t>(nnz));
+    f("val", val, static_cast<std::size_t>(nnz));
+  }
+
+  /// Throws errc::bad_structure naming the first broken invariant.
+  void validate() const;
+  /// Rows sorted, no duplicates.
+  bool is_canonical(cpu const& where = {}) const;
+  /// The same matrix with rows sorted and duplicates summed in the order they were stored.
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
+};
+
+struct csr_options {};
+
+template <class V, class I = std::int32_t, class O = I>
+struct csr {
+  using options = csr_options;
+
+  I rows = 0;
+  I cols = 0;
+  array<O> row_ptr;
+  array<I> col;
+  array<V> val;
+
+  csr() = default;
+  /// Takes arrays over after checking every invariant.
+  csr(I rows, I cols, array<O> row_ptr, array<I> col, array<V> val);
+  csr(unchecked_t, I rows, I cols, array<O> row_ptr, array<I> col, array<V> val)
+      : rows(rows), cols(cols), row_ptr(std::move(row_ptr)), col(std::move(col)),
+        val(std::move(val)) {}
+
+  static csr from_csr(csr_view<V, I, O> a, csr_options = {}, cpu const& where = {});
+  csr to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  /// New values on the same pattern; errc::bad_structure if the pattern differs.
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  csr_view<V, I, O> view() const {
+    return {unchecked,      rows,       cols,      static_cast<O>(col.size()),
+            row_ptr.data(), col.data(), val.data()};
+  }
+  void validate() const { csr_view<V, I, O>(rows, cols, row_ptr, col, val); }
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(csr const&, csr const&) = default;
+};
+
+namespace detail {
+
+/// A view of the canonical form of a: of a itself where that is canonical, of a sorted copy where
+/// it is not. Conversions start here, so that a format sees canonical rows only.
+template <class V, class I, class O>
+struct canonical {
+  csr<V, I, O> copy;
+  csr_view<V, I, O> view;
+
+  canonical(csr_view<V, I, O> a, cpu const& where) : view(a) {
+    a.validate();
+    if (!a.is_canonical(where)) {
+      copy = a.to_csr(where);
+      view = copy.view();
+    }
+  }
+};
+
+template <class I>
+void check_shape(char const* name, I rows, I cols) {
+  if (rows < 0 || cols < 0)
+    fail(errc::bad_structure, "%s: %lld rows and %lld columns; neither may be negative", name,
+         static_cast<long long>(rows), static_cast<long long>(cols));
+}
+
+/// ptr[0..n] starts at 0, does not decrease, ends at nnz.
+template <class O>
+void check_pointers(char const* name, O const* ptr, std::size_t n, O nnz) {
+  if (ptr == nullptr) {
+    if (n != 0 || nnz != 0)
+      fail(errc::bad_structure, "%s is null, but it has %zu lines and %lld entries", name, n,
+           static_cast<long long>(nnz));
+    return;
+  }
+  if (ptr[0] != 0)
+    fail(errc::bad_structure, "%s[0] is %lld, expected 0", name, static_cast<long long>(ptr[0]));
+  for (std::size_t i = 0; i < n; ++i)
+    if (ptr[i + 1] < ptr[i])
+      fail(errc::bad_structure, "%s decreases from %lld to %lld at %zu", name,
+           static_cast<long long>(ptr[i]), static_cast<long long>(ptr[i + 1]), i + 1);
+  if (ptr[n] != nnz)
+    fail(errc::bad_structure, "%s ends at %lld but there are %lld entries", name,
+         static_cast<long long>(ptr[n]), static_cast<long long>(nnz));
+}
+
+/// An array of n elements is there.
+inline void check_present(char const* name, void const* p, std::size_t n) {
+  if (p == nullptr && n != 0)
+    fail(errc::bad_structure, "%s is null, but there are %zu entries", name, n);
+}
+
+/// 0 <= index[k] < limit.
+template <class I>
+void check_indices(char const* name, I const* index, std::size_t n, I limit) {
+  check_present(name, index, n);
+  int const parts = parts_for(n, 0, 1 << 18);
+  parallel(parts, [&](int part) {
+    for (std::size_t k = split(n, part, parts), end = split(n, part + 1, parts); k < end; ++k)
+      if (index[k] < 0 || index[k] >= limit)
+        fail(errc::bad_structure, "%s[%zu] is %lld, outside [0, %lld)", name, k,
+             static_cast<long long>(index[k]), static_cast<long long>(limit));
+  });
+}
+
+/// Arrays that belong together have sizes that fit; returns nnz as an O.
+template <class O, class I>
+O check_sizes(char const* name, std::size_t pointers, I rows, std::size_t indices,
+              std::size_t values) {
+  if (pointers != static_cast<std::size_t>(rows) + 1 && !(rows == 0 && pointers == 0))
+    fail(errc::bad_structure, "%s: %zu pointers for %lld rows or columns, expected one more", name,
+         pointers, static_cast<long long>(rows));
+  if (indices != values)
+    fail(errc::bad_structure, "%s: %zu indices but %zu values", name, indices, values);
+  return narrow<O>(values, "number of entries");
+}
+
+[[noreturn]] inline void refill_mismatch(char const* name) {
+  fail(errc::bad_structure, "%s: refill with another pattern; build a new matrix instead", name);
+}
+
+} // namespace detail
+
+template <class V, class I, class O, space S>
+csr_view<V, I, O, S>::csr_view(I rows, I cols, std::span<O const> row_ptr, std::span<I const> col,
+                               std::span<V const> val) requires(S == space::host)
+    : rows(rows), cols(cols), row_ptr(row_ptr.data()), col(col.data()), val(val.data()) {
+  detail::check_shape("csr", rows, cols);
+  nnz = detail::check_sizes<O>("csr", row_ptr.size(), rows, col.size(), val.size());
+  validate();
+}
+
+template <class V, class I, class O, space S>
+void csr_view<V, I, O, S>::validate() const {
+  detail::check_shape("csr", rows, cols);
+  detail::check_pointers("csr: row_ptr", row_ptr, static_cast<std::size_t>(rows), nnz);
+  detail::check_indices("csr: col", col, static_cast<std::size_t>(nnz), cols);
+  detail::check_present("csr: val", val, static_cast<std::size_t>(nnz));
+}
+
+template <class V, class I, class O, space S>
+bool csr_view<V, I, O, S>::is_canonical(cpu const& where) const {
+  if (nnz == 0)
+    return true;
+  int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads, 1 << 18);
+  auto const n = static_cast<std::size_t>(rows);
+  bool good = true;
+  detail::parallel(parts, [&](int part) {
+    bool mine = true;
+    std::size_t const end = detail::split_by_entries(row_ptr, n, part + 1, parts);
+    for (std::size_t i = detail::split_by_entries(row_ptr, n, part, parts); i < end && mine; ++i)
+      for (O k = row_ptr[i]; k < row_ptr[i + 1]; ++k) // row_ptr[i] + 1 may not fit an O
+        mine = mine && (k == row_ptr[i] || col[k - 1] < col[k]);
+    if (!mine)
+      __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+  });
+  return good;
+}
+
+template <class V, class I, class O, space S>
+csr<V, I, O> csr_view<V, I, O, S>::to_csr(cpu const& where) const {
+  auto const n = static_cast<std::size_t>(rows);
+  auto const entries = static_cast<std::size_t>(nnz);
+  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory),
+                 array<I>(entries, where.memory), array<V>(entries, where.memory));
+  int const parts = detail::parts_for(entries + n, where.threads);
+  if (is_canonical(where)) {
+    if (row_ptr)
+      std::copy_n(row_ptr, n + 1, c.row_ptr.data());
+    else
+      c.row_ptr[0] = 0;
+    detail::parallel(parts, [&](int part) {
+      std::size_t const k = detail::split(entries, part, parts);
+      std::size_t const count = detail::split(entries, part + 1, parts) - k;
+      std::copy_n(col + k, count, c.col.data() + k);
+      std::copy_n(val + k, count, c.val.data() + k);
+    });
+    return c;
+  }
+
+  // Sort each row by (column, position) in scratch of its own length, add up equal columns in place
+  // of the row, then close the gaps.
+  O longest = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    longest = std::max<O>(longest, row_ptr[i + 1] - row_ptr[i]);
+  array<O> order(static_cast<std::size_t>(longest) * static_cast<std::size_t>(parts), where.memory);
+  c.row_ptr[0] = 0;
+  detail::parallel(parts, [&](int part) {
+    O* const scratch =
+        order.data() + static_cast<std::size_t>(part) * static_cast<std::size_t>(longest);
+    std::size_t const end = detail::split_by_entries(row_ptr, n, part + 1, parts);
+    for (std::size_t i = detail::split_by_entries(row_ptr, n, part, parts); i < end; ++i) {
+      O const first = row_ptr[i];
+      O const length = row_ptr[i + 1] - first;
+      for (O k = 0; k < length; ++k)
+        scratch[k] = static_cast<O>(first + k);
+      std::sort(scratch, scratch + length,
+                [&](O p, O q) { return col[p] != col[q] ? col[p] < col[q] : p < q; });
+      O at = first;
+      for (O k = 0; k < length; ++k) {
+        I const j = col[scratch[k]];
+        V const v = val[scratch[k]];
+        if (at != first && c.col[at - 1] == j) {
+          c.val[at - 1] += v;
+        } else {
+          c.col[at] = j;
+          c.val[at] = v;
+          ++at;
+        }
+      }
+      c.row_ptr[i + 1] = static_cast<O>(at - first);
+    }
+  });
+  for (std::size_t i = 0; i < n; ++i)
+    c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i + 1] + c.row_ptr[i]);
+  auto const kept = static_cast<std::size_t>(c.row_ptr[n]);
+  if (kept == entries)
+    return c;
+  array<I> new_col(kept, where.memory);
+  array<V> new_val(kept, where.memory);
+  detail::parallel(parts, [&](int part) {
+    std::size_t const end = detail::split_by_entries(row_ptr, n, part + 1, parts);
+    for (std::size_t i = detail::split_by_entries(row_ptr, n, part, parts); i < end; ++i) {
+      O const length = c.row_ptr[i + 1] - c.row_ptr[i];
+      std::copy_n(c.col.data() + row_ptr[i], length, new_col.data() + c.row_ptr[i]);
+      std::copy_n(c.val.data() + row_ptr[i], length, new_val.data() + c.row_ptr[i]);
+    }
+  });
+  c.col.swap(new_col);
+  c.val.swap(new_val);
+  return c;
+}
+
+template <class V, class I, class O>
+csr<V, I, O>::csr(I rows, I cols, array<O> row_ptr, array<I> col, array<V> val)
+    : csr(unchecked, rows, cols, std::move(row_ptr), std::move(col), std::move(val)) {
+  validate();
+}
+
+template <class V, class I, class O>
+csr<V, I, O> csr<V, I, O>::from_csr(csr_view<V, I, O> a, csr_options, cpu const& where) {
+  a.validate();
+  return a.to_csr(where);
+}
+
+template <class V, class I, class O>
+void csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::canonical<V, I, O> const c(a, where);
+  if (c.view.rows != rows || c.view.cols != cols ||
+      static_cast<std::size_t>(c.view.nnz) != col.size() ||
+      (rows != 0 &&
+       !detail::same(c.view.row_ptr, row_ptr.data(), static_cast<std::size_t>(rows) + 1)) ||
+      !detail::same(c.view.col, col.data(), col.size()))
+    detail::refill_mismatch("csr");
+  std::copy_n(c.view.val, val.size(), val.data());
+}
+
+} // namespace tulle

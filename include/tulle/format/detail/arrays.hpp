@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What follows from a view's list of arrays, `view.arrays(f)` calling f(name, pointer, size) for
+/// each.
+#pragma once
+#include <cstddef>
+#include <cstring>
+
+namespace tulle::detail {
+
+/// Bytes of all arrays.
+template <class View>
+std::size_t bytes_of(View const& a) {
+  std::size_t n = 0;
+  a.arrays([&](char const*, auto const* p, std::size_t size) { n += size * sizeof(*p); });
+  return n;
+}
+
+/// Whether [first, last) shares a byte with any of the arrays.
+template <class View>
+bool overlaps(View const& a, void const* first, void const* last) {
+  bool hit = false;
+  a.arrays([&](char const*, auto const* p, std::size_t size) {
+    hit = hit || (size != 0 && first != last && static_cast<void const*>(p) < last &&
+                  first < static_cast<void const*>(p + size));
+  });
+  return hit;
+}
+
+/// Whether two arrays hold the same plain values.
+template <class T>
+bool same(T const* a, T const* b, std::size_t n) {
+  return n == 0 || std::memcmp(a, b, n * sizeof(T)) == 0;
+}
+
+} // namespace tulle::detail

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// y = alpha A x + beta y.
+///
+///     tulle::spmv(1.0, a, x, 0.0, y);                       // where the data is
+///     tulle::spmv(tulle::cpu{.threads = 4}, 1.0, a, x, 0.0, y);
+///     auto plan = tulle::spmv_plan(a);                      // once per pattern
+///     tulle::spmv(plan, 1.0, a, x, 0.0, y);                 // allocates nothing
+///
+/// A is an owner, a view, any_matrix, transposed(a) or scaled(a, s). x and y may not overlap each
+/// other, nor y the arrays of A. beta == 0 does not read y; alpha == 0 reads neither A nor x. Same
+/// bits for every number of threads.
+#pragma once
+#include "tulle/core/plan.hpp"
+#include "tulle/view/transposed.hpp"
+#include "tulle/view/vector.hpp"
+
+#include <cstdint>
+
+namespace tulle {
+
+namespace detail {
+
+/// A matrix operand after its wrappers are taken off.
+struct spmv_operand {
+  matrix_ref matrix;
+  bool transposed = false;
+};
+
+} // namespace detail
+
+/// What spmv computes once per pattern: the kernel, its partition, its workspace. Any matrix of the
+/// same format, type and pattern may be multiplied with it.
+class spmv_plan : public plan {
+public:
+  template <matrix A>
+  explicit spmv_plan(A const& a) : spmv_plan(where{}, a) {}
+  template <matrix A>
+  spmv_plan(where const& w, A const& a);
+
+  struct state; // what the kernel sees: src/kernel/spmv.hpp
+  ~spmv_plan();
+  spmv_plan(spmv_plan&&) noexcept;
+  spmv_plan& operator=(spmv_plan&&) noexcept;
+  state& get() const {
+    if (!state_)
+      fail(errc::bad_structure, "spmv: the plan was moved from");
+    return *state_;
+  }
+
+private:
+  void make(where const& w, detail::spmv_operand a);
+  state* state_ = nullptr;
+};
+
+namespace detail {
+
+/// Which value type the scalars and vectors have.
+enum class value_kind : std::uint8_t { f32, f64, c32, c64 };
+template <class V>
+inline constexpr value_kind kind_of; // not for other types: an int would pass for a float
+template <>
+inline constexpr value_kind kind_of<float> = value_kind::f32;
+template <>
+inline constexpr value_kind kind_of<double> = value_kind::f64;
+template <>
+inline constexpr value_kind kind_of<std::complex<float>> = value_kind::c32;
+template <>
+inline constexpr value_kind kind_of<std::complex<double>> = value_kind::c64;
+
+/// The door into the library: checks, plans where no plan is given, runs.
+void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
+          void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size);
+
+// Declared before any body: wrappers may stand on each other in either order.
+template <class View, class F>
+decltype(auto) with_operand(transposed_view<View> const& a, F&& f, bool transposed = false);
+template <class View, class V, class F>
+decltype(auto) with_operand(scaled_view<View, V> const& a, F&& f, bool transposed = false);
+template <class View, class F>
+decltype(auto) with_operand(View const& a, F&& f, bool transposed = false) {
+  if constexpr (std::is_same_v<View, matrix_ref>)
+    return f(spmv_operand{a, transposed});
+  else
+    return f(spmv_operand{matrix_ref(a), transposed});
+}
+template <class View, class F>
+decltype(auto) with_operand(transposed_view<View> const& a, F&& f, bool transposed) {
+  return with_operand(a.base, static_cast<F&&>(f), !transposed);
+}
+template <class View, class V, class F>
+decltype(auto) with_operand(scaled_view<View, V> const& a, F&& f, bool transposed) {
+  return with_operand(a.base, static_cast<F&&>(f), transposed);
+}
+
+/// The product of the factors of all scaled() around a matrix.
+template <class V, class View>
+V factor_of(View const& a) {
+  if constexpr (requires { a.factor; })
+    return a.factor * factor_of<V>(a.base);
+  else if constexpr (requires { a.base; })
+    return factor_of<V>(a.base);
+  else
+    return V(1);
+}
+
+template <class V, class A>
+void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a, vector_view<V const> x,
+                V beta, vector_view<V> y) {
+  auto const view = view_of(a);
+  V const scaled_alpha = alpha * factor_of<V>(view);
+  with_operand(view, [&](spmv_operand operand) {
+    spmv(plan, w, kind_of<V>, &scaled_alpha, operand, x.data(), x.size(), &beta, y.data(),
+         y.size());
+  });
+}
+
+} // namespace detail
+
+template <matrix A>
+spmv_plan::spmv_plan(where const& w, A const& a) {
+  detail::with_operand(detail::view_of(a), [&](detail::spmv_operand operand) { make(w, operand); });
+}
+
+/// y = alpha A x + beta y, on the policy's backend.
+template <typed_matrix A>
+void spmv(where const& w, value_t<A> alpha, A const& a, vector_view<value_t<A> const> x,
+          value_t<A> beta, vector_view<value_t<A>> y) {
+  detail::spmv_typed<value_t<A>>(nullptr, w, alpha, a, x, beta, y);
+}
+/// The same where the data is.
+template <typed_matrix A>
+void spmv(value_t<A> alpha, A const& a, vector_view<value_t<A> const> x, value_t<A> beta,
+          vector_view<value_t<A>> y) {
+  detail::spmv_typed<value_t<A>>(nullptr, where{}, alpha, a, x, beta, y);
+}
+/// The same with what was planned for a's pattern.
+template <typed_matrix A>
+void spmv(spmv_plan& plan, value_t<A> alpha, A const& a, vector_view<value_t<A> const> x,
+          value_t<A> beta, vector_view<value_t<A>> y) {
+  detail::spmv_typed<value_t<A>>(&plan, where{}, alpha, a, x, beta, y);
+}
+
+/// For matrices whose type only run time tells; y's elements give the value type.
+template <class Y>
+using element_t = std::remove_cvref_t<decltype(*std::declval<Y&>().data())>;
+
+template <matrix A, class X, class Y>
+requires(!typed_matrix<A>) void spmv(where const& w, element_t<Y> alpha, A const& a, X const& x,
+                                     element_t<Y> beta, Y&& y) {
+  detail::spmv_typed<element_t<Y>>(nullptr, w, alpha, a, x, beta, y);
+}
+template <matrix A, class X, class Y>
+requires(!typed_matrix<A>) void spmv(element_t<Y> alpha, A const& a, X const& x, element_t<Y> beta,
+                                     Y&& y) {
+  detail::spmv_typed<element_t<Y>>(nullptr, where{}, alpha, a, x, beta, y);
+}
+template <matrix A, class X, class Y>
+requires(!typed_matrix<A>) void spmv(spmv_plan& plan, element_t<Y> alpha, A const& a, X const& x,
+                                     element_t<Y> beta, Y&& y) {
+  detail::spmv_typed<element_t<Y>>(&plan, where{}, alpha, a, x, beta, y);
+}
+
+} // namespace tulle

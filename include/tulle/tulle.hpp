@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Everything a user may want.
+#pragma once
+#include "tulle/core/any_matrix.hpp"
+#include "tulle/core/error.hpp"
+#include "tulle/core/machine.hpp"
+#include "tulle/core/where.hpp"
+#include "tulle/format/formats.hpp"
+#include "tulle/gen/generate.hpp"
+#include "tulle/io/matrix_market.hpp"
+#include "tulle/op/convert.hpp"
+#include "tulle/op/spmv.hpp"
+#include "tulle/view/transposed.hpp"
+#include "tulle/view/vector.hpp"

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Views of one level over a matrix: its transpose, its multiple. They copy the view they stand on
+/// and no entry.
+#pragma once
+#include "tulle/core/any_matrix.hpp"
+
+namespace tulle {
+
+template <class View>
+struct transposed_view {
+  View base;
+};
+
+template <class View, class V>
+struct scaled_view {
+  View base;
+  V factor;
+};
+
+namespace detail {
+
+template <class A>
+auto view_of(A const& a) {
+  if constexpr (owner_traits<A>::is_owner)
+    return a.view();
+  else if constexpr (std::is_same_v<A, any_matrix>)
+    return a.ref();
+  else
+    return a;
+}
+template <class A>
+using view_type = decltype(view_of(std::declval<A const&>()));
+
+/// The value type of an operand; void where only run time tells.
+template <class View>
+struct value_of {
+  using type = void;
+};
+template <class View>
+requires view_traits<View>::is_view struct value_of<View> {
+  using type = typename View::value;
+};
+template <class View>
+struct value_of<transposed_view<View>> : value_of<View> {};
+template <class View, class V>
+struct value_of<scaled_view<View, V>> {
+  using type = V;
+};
+
+template <class View>
+inline constexpr bool is_operand = view_traits<View>::is_view || std::is_same_v<View, matrix_ref>;
+template <class View>
+inline constexpr bool is_operand<transposed_view<View>> = is_operand<View>;
+template <class View, class V>
+inline constexpr bool is_operand<scaled_view<View, V>> = is_operand<View>;
+
+} // namespace detail
+
+/// What operations take as a matrix: an owner, a view, any_matrix, transposed(a), scaled(a, s).
+template <class A>
+concept matrix = detail::is_operand<detail::view_type<A>>;
+/// One whose value type is known when compiling.
+template <class A>
+concept typed_matrix =
+    matrix<A> && !std::is_void_v<typename detail::value_of<detail::view_type<A>>::type>;
+template <typed_matrix A>
+using value_t = typename detail::value_of<detail::view_type<A>>::type;
+
+/// A^T, without conjugation. transposed(transposed(a)) is not a: one level.
+template <matrix A>
+auto transposed(A const& a) {
+  return transposed_view<detail::view_type<A>>{detail::view_of(a)};
+}
+
+/// factor * A.
+template <typed_matrix A>
+auto scaled(A const& a, value_t<A> factor) {
+  return scaled_view<detail::view_type<A>, value_t<A>>{detail::view_of(a), factor};
+}
+
+} // namespace tulle

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tulle/core/array.hpp"
+
+#include <memory_resource>
+#include <new>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace tulle {
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+// Below this a huge page wastes more than it saves: half of one is lost on average.
+constexpr std::size_t huge_from = 2 * huge_page;
+
+class aligned_memory final : public std::pmr::memory_resource {
+  static bool is_huge(std::size_t bytes) { return bytes >= huge_from; }
+  static std::align_val_t align_of(std::size_t bytes, std::size_t asked) {
+    return std::align_val_t{is_huge(bytes) ? huge_page : asked};
+  }
+
+  void* do_allocate(std::size_t bytes, std::size_t asked) override {
+    void* const p = ::operator new(bytes, align_of(bytes, asked));
+#ifdef __linux__
+    if (is_huge(bytes)) // advice: where it is refused, small pages serve as well
+      madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return p;
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t asked) override {
+    ::operator delete(p, align_of(bytes, asked)); // unsized: clang 14 declares no sized form
+  }
+  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
+    return this == &other;
+  }
+};
+
+} // namespace
+
+std::pmr::memory_resource* default_memory() noexcept {
+  // Never destroyed: owners of static lifetime may outlive any order of destruction.
+  alignas(aligned_memory) static unsigned char storage[sizeof(aligned_memory)];
+  static auto* const memory = new (storage) aligned_memory;
+  return memory;
+}
+
+namespace detail {
+
+void* allocate(std::size_t bytes, std::pmr::memory_resource* memory) {
+  try {
+    return memory->allocate(bytes, alignment);
+  } catch (std::bad_alloc const&) {
+    fail(errc::out_of_memory, "could not allocate %zu bytes", bytes);
+  }
+}
+
+void deallocate(void* p, std::size_t bytes, std::pmr::memory_resource* memory) noexcept {
+  memory->deallocate(p, bytes, alignment);
+}
+
+} // namespace detail
+} // namespace tulle

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tulle/core/error.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace tulle {
+
+void fail(errc code, char const* format, ...) {
+  va_list args;
+  va_start(args, format);
+  va_list again;
+  va_copy(again, args);
+  int const length = std::vsnprintf(nullptr, 0, format, args);
+  va_end(args);
+  std::string message(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
+  std::vsnprintf(message.data(), message.size() + 1, format, again);
+  va_end(again);
+  throw error(code, message);
+}
+
+void assertion_failed(char const* condition, char const* file, int line) {
+  std::fprintf(stderr, "tulle: %s:%d: assertion failed: %s\n", file, line, condition);
+  std::abort();
+}
+
+char const* name(errc code) noexcept {
+  switch (code) {
+  case errc::shape_mismatch:
+    return "shape_mismatch";
+  case errc::bad_structure:
+    return "bad_structure";
+  case errc::overflow:
+    return "overflow";
+  case errc::out_of_memory:
+    return "out_of_memory";
+  case errc::unsupported:
+    return "unsupported";
+  case errc::backend:
+    return "backend";
+  case errc::io:
+    return "io";
+  }
+  return "?";
+}
+
+} // namespace tulle

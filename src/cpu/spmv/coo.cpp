@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// src/cpu/spmv/coo.cpp:  y = alpha*A*x + beta*y, A in COO.
+//
+// Entries in row order: runs of equal rows are summed, tiles of entries dealt to threads; a run
+// that a tile's end cuts adds its pieces in order. Entries in any other order: scatter.hpp. The
+// transpose swaps the two index arrays and is the same.
+#include "tulle/format/coo.hpp"
+
+#include "cpu/spmv/rows.hpp"
+#include "cpu/spmv/scatter.hpp"
+#include "kernel/instantiate.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+constexpr int by_runs =
+    0; // plan_view::info[0] where the entries are in order; else the number of blocks
+
+template <class V, class I, class O>
+std::size_t prepare(coo_view<V, I, O> const& a, plan_view& p) {
+  I const* const target = p.transposed ? a.col : a.row;
+  std::int64_t const nnz = a.nnz;
+  int unsorted = 0;
+#pragma omp parallel for num_threads(p.threads) schedule(static) reduction(| : unsorted)
+  for (std::int64_t k = 1; k < nnz; ++k)
+    unsorted |= target[k] < target[k - 1];
+  if (unsorted)
+    return prepare_scatter<V>(target, nnz, p);
+  p.info[0] = by_runs;
+  p.method = "runs";
+  return static_cast<std::size_t>(nnz / tile_steps + 1) * sizeof(V);
+}
+
+template <class V, class I>
+void multiply_runs(V alpha, I const* target, I const* source, V const* val, std::int64_t targets,
+                   std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
+  std::int64_t const tiles = (nnz + tile_steps - 1) / tile_steps;
+  V* const head = static_cast<V*>(p.work); // piece of a run that another thread began
+  bool const overwrite = beta == V{};
+  int team = 1;
+#pragma omp parallel num_threads(p.threads)
+  {
+    int const t = omp_get_thread_num();
+    int const n = omp_get_num_threads();
+    if (t == 0)
+      team = n;
+#pragma omp for schedule(static)
+    for (std::int64_t i = 0; i < targets; ++i)
+      y[i] = overwrite ? V{} : beta * y[i];
+    // The implicit barrier: runs may lie in rows that another thread has just set.
+    std::int64_t const first = tiles * t / n;
+    std::int64_t const last = tiles * (t + 1) / n;
+    bool foreign =
+        first > 0 && first < last && target[first * tile_steps] == target[first * tile_steps - 1];
+    for (std::int64_t tile = first; tile < last; ++tile) {
+      std::int64_t const end = (tile + 1) * tile_steps < nnz ? (tile + 1) * tile_steps : nnz;
+      for (std::int64_t k = tile * tile_steps; k < end;) {
+        I const i = target[k];
+        std::int64_t e = k + 1;
+        while (e < end && target[e] == i)
+          ++e;
+        V const sum = dot<false>(val, source, x, k, e);
+        if (foreign) {
+          head[tile] = sum;
+          foreign = e == end && end < nnz && target[end] == i;
+        } else {
+          y[i] = mul_add(alpha, sum, y[i]);
+        }
+        k = e;
+      }
+    }
+  }
+  for (int t = 1; t < team; ++t) {
+    std::int64_t const last = tiles * (t + 1) / team;
+    std::int64_t tile = tiles * t / team;
+    if (tile == 0 || tile == last || target[tile * tile_steps] != target[tile * tile_steps - 1])
+      continue;
+    I const i = target[tile * tile_steps];
+    do
+      y[i] = mul_add(alpha, head[tile], y[i]);
+    while (++tile < last && target[tile * tile_steps] == i);
+  }
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, coo_view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p) {
+  I const* const target = p.transposed ? a.col : a.row;
+  I const* const source = p.transposed ? a.row : a.col;
+  std::int64_t const targets = p.transposed ? a.cols : a.rows;
+  auto const* const v = as_plain(a.val);
+  auto const* const xs = as_plain(x);
+  if (p.info[0] == by_runs)
+    return multiply_runs(*as_plain(&alpha), target, source, v, targets, a.nnz, xs, *as_plain(&beta),
+                         as_plain(y), p);
+  multiply_scatter(*as_plain(&alpha), targets, a.nnz, *as_plain(&beta), as_plain(y), p,
+                   [=](std::int64_t begin, std::int64_t end, plain<V>* out) {
+                     for (std::int64_t k = begin; k < end; ++k)
+                       out[target[k]] = mul_add(v[k], xs[source[k]], out[target[k]]);
+                   });
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_SPMV_BASIC(coo)
+
+} // namespace tulle::simd::TULLE_ISA

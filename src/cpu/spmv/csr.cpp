@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// src/cpu/spmv/csr.cpp:  y = alpha*A*x + beta*y, A in CSR.
+//
+// By rows, as rows.hpp says; the transpose by scatter.hpp. Bytes that must move, double with 32-bit
+// indices: 12 an entry, 12 a row and 8 a column; 2 flops an entry, so memory binds.
+#include "tulle/format/csr.hpp"
+
+#include "cpu/spmv/rows.hpp"
+#include "cpu/spmv/scatter.hpp"
+#include "kernel/instantiate.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+template <class V, class I, class O>
+std::size_t prepare(csr_view<V, I, O> const& a, plan_view& p) {
+  if (p.transposed)
+    return prepare_scatter<V>(a.col, a.nnz, p);
+  p.method = "rows";
+  return rows_workspace<V>(a.rows, a.nnz, p.threads);
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, csr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p) {
+  if (p.transposed)
+    scatter_lines(alpha, a.row_ptr, a.col, a.val, a.rows, a.cols, a.nnz, x, beta, y, p);
+  else
+    multiply_rows(alpha, a.row_ptr, a.col, a.val, a.rows, a.nnz, x, beta, y, p);
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_SPMV_BASIC(csr)
+
+} // namespace tulle::simd::TULLE_ISA

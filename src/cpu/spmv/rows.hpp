@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha*A*x + beta*y where the entries of one y lie together: csr, and the transpose of csc.
+//
+// The path through rows and entries (Merrill & Garland, SC 2016) is cut into tiles of a fixed
+// number of steps, an entry or a row end each. A tile is the unit that threads are dealt; a row
+// that a tile's end cuts is summed in pieces, and the pieces are added in order. Where tiles end
+// depends on the matrix alone, so the bits do not depend on the number of threads, one row of any
+// length is shared by all of them, and a million empty rows are work like any other.
+#pragma once
+#include "kernel/simd.hpp"
+#include "kernel/spmv.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+constexpr std::int64_t tile_steps =
+    8192; // 2048: +3 % for seams on lattice; 65536: idle threads below 100k entries
+constexpr int prefetch_bytes =
+    2048; // ahead in val, half of it in col; 1024 and 4096 within noise of each other
+
+/// The entries [begin, end) of one row times x, or of a piece of one.
+template <bool streaming, class V, class I>
+HWY_INLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::int64_t end) {
+  if constexpr (is_pair<V>) {
+    V s{}, t{}; // two chains hide the latency of the adds; complex entries are wide enough to be
+                // bound by memory
+    for (; k + 2 <= end; k += 2) {
+      s = mul_add(val[k], x[col[k]], s);
+      t = mul_add(val[k + 1], x[col[k + 1]], t);
+    }
+    if (k < end)
+      s = mul_add(val[k], x[col[k]], s);
+    return s + t;
+  } else {
+    hn::ScalableTag<V> const d;
+    constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+    V tail = 0;
+    if (end - k < lanes) {
+      for (; k < end; ++k)
+        tail = mul_add(val[k], x[col[k]], tail);
+      return tail;
+    }
+    auto s = hn::Zero(d);
+    auto t = hn::Zero(d);
+    for (; k + 2 * lanes <= end; k += 2 * lanes) {
+      if constexpr (streaming) {
+        __builtin_prefetch(reinterpret_cast<char const*>(val + k) + prefetch_bytes);
+        if constexpr (HWY_MAX_BYTES > 32)
+          __builtin_prefetch(reinterpret_cast<char const*>(val + k + lanes) + prefetch_bytes);
+        __builtin_prefetch(reinterpret_cast<char const*>(col + k) + prefetch_bytes / 2);
+      }
+      s = hn::MulAdd(hn::LoadU(d, val + k), gather(d, x, col + k), s);
+      t = hn::MulAdd(hn::LoadU(d, val + k + lanes), gather(d, x, col + k + lanes), t);
+    }
+    if (k + lanes <= end) {
+      s = hn::MulAdd(hn::LoadU(d, val + k), gather(d, x, col + k), s);
+      k += lanes;
+    }
+    for (; k < end; ++k)
+      tail = mul_add(val[k], x[col[k]], tail);
+    return sum_of(d, hn::Add(s, t)) + tail;
+  }
+}
+
+// Runs of short rows of one length (meshes, lattices, stencils) go four rows at a time with the
+// length known to the compiler: no loop, no branch, one reduction for four rows. ns an entry in L2
+// on Zen 4, four a row: 0.49 by dot(), 0.31 so.
+constexpr int longest_short = 8; // above it dot() is as fast
+template <class V>
+inline constexpr bool has_quads = !is_pair<V> && HWY_MAX_BYTES >= 4 * sizeof(V);
+
+/// The sums of four consecutive rows of `length` entries each, as a vector of four.
+template <int length, class V, class I>
+HWY_INLINE auto quad(V const* val, I const* col, V const* x) {
+  hn::FixedTag<V, 4> const d;
+  constexpr int whole = length / 4 * 4;
+  V tail[4] = {};
+  for (int r = 0; r < 4; ++r)
+    for (int j = whole; j < length; ++j)
+      tail[r] = mul_add(val[r * length + j], x[col[r * length + j]], tail[r]);
+  typedef V lanes __attribute__((vector_size(4 * sizeof(V))));
+  auto const tails = hn::Vec<decltype(d)>{
+      reinterpret_cast<decltype(hn::Zero(d).raw)>(lanes{tail[0], tail[1], tail[2], tail[3]})};
+  if constexpr (whole == 0) {
+    return tails;
+  } else {
+    auto const row = [&](int r) HWY_ATTR {
+      V const* const v = val + r * length;
+      I const* const c = col + r * length;
+      auto s = hn::Mul(hn::LoadU(d, v), gather_loads(d, x, c));
+      if constexpr (whole == 8)
+        s = hn::MulAdd(hn::LoadU(d, v + 4), gather_loads(d, x, c + 4), s);
+      return s;
+    };
+    auto const a = row(0);
+    auto const b = row(1);
+    auto const e = row(2);
+    auto const f = row(3);
+    auto const ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+    auto const ef = hn::Add(hn::InterleaveLower(d, e, f), hn::InterleaveUpper(d, e, f));
+    return hn::Add(hn::Add(hn::ConcatLowerLower(d, ef, ab), hn::ConcatUpperUpper(d, ef, ab)),
+                   tails);
+  }
+}
+
+/// Rows i, i + 4, ... while four in a row have `length` entries and end before step `end`. Returns
+/// the first row left.
+template <int length, class V, class I, class O>
+std::int64_t run_of(O const* ptr, I const* col, V const* val, V const* x, V alpha, V beta, V* y,
+                    bool overwrite, std::int64_t i, std::int64_t rows, std::int64_t end) {
+  hn::FixedTag<V, 4> const d;
+  std::int64_t k = ptr[i];
+  while (i + 4 <= rows && k + 4 * length + i + 3 < end &&
+         static_cast<std::int64_t>(ptr[i + 1]) - k == length &&
+         static_cast<std::int64_t>(ptr[i + 2]) - k == 2 * length &&
+         static_cast<std::int64_t>(ptr[i + 3]) - k == 3 * length &&
+         static_cast<std::int64_t>(ptr[i + 4]) - k == 4 * length) {
+    auto const sum = quad<length>(val + k, col + k, x);
+    auto const a = hn::Set(d, alpha);
+    hn::StoreU(overwrite ? hn::Mul(a, sum)
+                         : hn::MulAdd(a, sum, hn::Mul(hn::Set(d, beta), hn::LoadU(d, y + i))),
+               d, y + i);
+    i += 4;
+    k += 4 * length;
+  }
+  return i;
+}
+
+/// The run that begins at row i, if one does. Returns the first row left: i itself where none does.
+template <class V, class I, class O>
+HWY_INLINE std::int64_t short_run(O const* ptr, I const* col, V const* val, V const* x, V alpha,
+                                  V beta, V* y, bool overwrite, std::int64_t i, std::int64_t rows,
+                                  std::int64_t end) {
+  std::int64_t const length = ptr[i + 1] - ptr[i];
+  if (length > longest_short || i + 4 > rows || ptr[i + 4] - ptr[i] != 4 * length)
+    return i;
+  switch (length) {
+#define TULLE_RUN(n)                                                                               \
+  case n:                                                                                          \
+    return run_of<n>(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
+    TULLE_RUN(1)
+    TULLE_RUN(2)
+    TULLE_RUN(3)
+    TULLE_RUN(4)
+    TULLE_RUN(5)
+    TULLE_RUN(6)
+    TULLE_RUN(7)
+    TULLE_RUN(8)
+#undef TULLE_RUN
+  }
+  return i;
+}
+static_assert(longest_short == 8);
+
+/// Rows ended before step `at` of the path.
+template <class O>
+std::int64_t rows_before(O const* ptr, std::int64_t rows, std::int64_t at) {
+  std::int64_t lo = 0;
+  std::int64_t hi = rows;
+  while (lo < hi) { // row i ends at step ptr[i + 1] + i
+    std::int64_t const mid = (lo + hi) / 2;
+    if (static_cast<std::int64_t>(ptr[mid + 1]) + mid < at)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+inline std::int64_t tiles_of(std::int64_t rows, std::int64_t nnz) {
+  return (rows + nnz + tile_steps - 1) / tile_steps;
+}
+
+/// What a thread leaves for the seams: the row open at its end, and that row's sum so far.
+template <class V>
+struct open_row {
+  std::int64_t row; // -1: none
+  V sum;
+};
+
+/// Workspace: one piece a tile, one open row a thread.
+template <class V>
+std::size_t rows_workspace(std::int64_t rows, std::int64_t nnz, int threads) {
+  return static_cast<std::size_t>(tiles_of(rows, nnz)) * sizeof(plain<V>) +
+         static_cast<std::size_t>(threads) * sizeof(open_row<plain<V>>) + 64;
+}
+
+template <bool streaming, class V, class I, class O>
+void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
+               std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
+  std::int64_t const tiles = tiles_of(rows, nnz);
+  bool const overwrite = beta == V{};
+  V* const head = static_cast<V*>(p.work); // piece of the row that was open when the tile began
+  auto* const open = reinterpret_cast<open_row<V>*>(
+      (reinterpret_cast<std::uintptr_t>(head + tiles) + 63) & ~std::uintptr_t{63});
+  int team = 1;
+
+#pragma omp parallel num_threads(p.threads)
+  {
+    int const t = omp_get_thread_num();
+    int const n = omp_get_num_threads();
+    if (t == 0)
+      team = n;
+    std::int64_t const first = tiles * t / n;
+    std::int64_t const last = tiles * (t + 1) / n;
+    std::int64_t i = first < last ? rows_before(ptr, rows, first * tile_steps) : 0;
+    std::int64_t k = first * tile_steps - i;
+    bool foreign =
+        first < last && i < rows && k > static_cast<std::int64_t>(ptr[i]); // another thread's row
+    V sum{};
+    bool is_open = false;
+    for (std::int64_t tile = first; tile < last; ++tile) {
+      std::int64_t const end = (tile + 1) * tile_steps; // of the path
+      // The row that was open: to its end, or to the tile's.
+      if (foreign || is_open) {
+        std::int64_t const row_end = ptr[i + 1];
+        bool const done = row_end + i < end;
+        std::int64_t const stop = done ? row_end : end - i;
+        V const piece = dot<streaming>(val, col, x, k, stop);
+        k = stop;
+        if (foreign)
+          head[tile] = piece;
+        else
+          sum = sum + piece;
+        if (!done)
+          continue;
+        if (!foreign)
+          update(y + i, alpha, sum, beta, overwrite);
+        foreign = is_open = false;
+        ++i;
+      }
+      // Whole rows.
+      while (i < rows) {
+        std::int64_t const row_end = ptr[i + 1];
+        if (row_end + i >= end)
+          break;
+        if constexpr (has_quads<V>) {
+          std::int64_t const next =
+              short_run(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
+          if (next != i) {
+            i = next;
+            k = ptr[i];
+            continue;
+          }
+        }
+        update(y + i, alpha, dot<streaming>(val, col, x, k, row_end), beta, overwrite);
+        k = row_end;
+        ++i;
+      }
+      // The row that this tile's end cuts.
+      if (i < rows && k < end - i) {
+        sum = dot<streaming>(val, col, x, k, end - i);
+        k = end - i;
+        is_open = true;
+      }
+    }
+    open[t] = {is_open ? i : -1, sum};
+  }
+
+  // The seams between threads, pieces in order: the same additions as if one thread had gone
+  // through.
+  V sum{};
+  for (int t = 0; t < team; ++t) {
+    std::int64_t const first = tiles * t / team;
+    std::int64_t const last = tiles * (t + 1) / team;
+    if (first < last) {
+      std::int64_t const i = rows_before(ptr, rows, first * tile_steps);
+      if (i < rows && first * tile_steps - i > static_cast<std::int64_t>(ptr[i])) {
+        std::int64_t const row_end =
+            static_cast<std::int64_t>(ptr[i + 1]) + i; // a step of the path
+        std::int64_t tile = first;
+        for (; tile < last && row_end >= (tile + 1) * tile_steps; ++tile)
+          sum = sum + head[tile];
+        if (tile < last)
+          update(y + i, alpha, sum + head[tile], beta, overwrite);
+      }
+      if (open[t].row >= 0)
+        sum = open[t].sum;
+    }
+  }
+}
+
+template <class V, class I, class O>
+void multiply_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
+                   std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
+  if (rows == 0)
+    return;
+  auto const* const a = as_plain(&alpha);
+  auto const* const b = as_plain(&beta);
+  if (p.streaming && !is_pair<plain<V>>)
+    rows_loop<!is_pair<plain<V>>>(*a, ptr, col, as_plain(val), rows, nnz, as_plain(x), *b, as_plain(y), p);
+  else
+    rows_loop<false>(*a, ptr, col, as_plain(val), rows, nnz, as_plain(x), *b, as_plain(y), p);
+}
+
+} // namespace
+} // namespace tulle::simd::TULLE_ISA

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha*A*x + beta*y where every entry adds to another y: csc, the transpose of csr, coo in no
+// order.
+//
+// The entries are cut into blocks, each scattered into sums of its own over the range of y it
+// touches; then the blocks' sums are added to y in order. The number of blocks depends on the
+// matrix alone: as many, up to 64, as keep their sums below half the number of entries. Where every
+// block touches all of y that may be one block, and then one thread. No atomic, no order that
+// depends on the schedule.
+#pragma once
+#include "kernel/simd.hpp"
+#include "kernel/spmv.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+constexpr int most_blocks = 64;
+constexpr std::int64_t least_block = 4096; // entries; below it the join costs more than the scatter
+// plan_view::info: [0] blocks, [1 + 2b] and [2 + 2b] the range of y that block b touches
+constexpr int info_lo = 1, info_hi = 2;
+static_assert(1 + 2 * most_blocks <= 160);
+
+/// Chooses the blocks. touched[b] = [lo, hi) of y for each of `fine` blocks, in info; adjacent
+/// blocks are merged until the sums fit. Returns bytes of workspace.
+template <class V>
+std::size_t choose_blocks(int fine, std::int64_t nnz, plan_view& p) {
+  std::int64_t* const range = p.info;
+  int blocks = fine;
+  for (;;) {
+    std::int64_t total = 0;
+    for (int b = 0; b < blocks; ++b)
+      total += range[info_hi + 2 * b] - range[info_lo + 2 * b];
+    if (total <= nnz / 2 || blocks == 1) {
+      p.info[0] = blocks;
+      p.method = blocks == 1 ? "scatter, one block" : "scatter in blocks";
+      return static_cast<std::size_t>(total) * sizeof(V);
+    }
+    for (int b = 0; b < blocks; b += 2) {
+      std::int64_t lo = range[info_lo + 2 * b];
+      std::int64_t hi = range[info_hi + 2 * b];
+      if (b + 1 < blocks) {
+        std::int64_t const lo2 = range[info_lo + 2 * (b + 1)];
+        std::int64_t const hi2 = range[info_hi + 2 * (b + 1)];
+        if (lo == hi || (lo2 < lo && lo2 < hi2))
+          lo = lo2;
+        if (hi2 > hi && lo2 < hi2)
+          hi = hi2;
+      }
+      range[info_lo + b] = lo;
+      range[info_hi + b] = hi < lo ? lo : hi;
+    }
+    blocks = (blocks + 1) / 2;
+  }
+}
+
+/// How finely the entries are cut before merging: a power of two, so that merging halves it evenly.
+inline int fine_blocks(std::int64_t nnz) {
+  int fine = most_blocks;
+  while (fine > 1 && nnz / fine < least_block)
+    fine /= 2;
+  return fine;
+}
+
+/// First entry of block b of `blocks`.
+inline std::int64_t block_begin(std::int64_t nnz, std::int64_t b, std::int64_t blocks) {
+  // Multiples of the finest cut, so that merged blocks begin where fine ones did.
+  return nnz / blocks * b + nnz % blocks * b / blocks;
+}
+
+/// targets[k] of entries [0, nnz): the range each fine block touches, into info.
+template <class V, class I>
+std::size_t prepare_scatter(I const* target, std::int64_t nnz, plan_view& p) {
+  int const fine = fine_blocks(nnz);
+#pragma omp parallel for num_threads(p.threads) schedule(static)
+  for (int b = 0; b < fine; ++b) {
+    std::int64_t lo = INT64_MAX;
+    std::int64_t hi = 0;
+    std::int64_t const end = block_begin(nnz, b + 1, fine);
+    for (std::int64_t k = block_begin(nnz, b, fine); k < end; ++k) {
+      std::int64_t const t = target[k];
+      lo = t < lo ? t : lo;
+      hi = t >= hi ? t + 1 : hi;
+    }
+    p.info[info_lo + 2 * b] = lo == INT64_MAX ? 0 : lo;
+    p.info[info_hi + 2 * b] = hi;
+  }
+  return choose_blocks<V>(fine, nnz, p);
+}
+
+/// walk(begin, end, out) adds entries [begin, end) to out[target], x already applied.
+template <class V, class Walk>
+void multiply_scatter(V alpha, std::int64_t targets, std::int64_t nnz, V beta, V* y,
+                      plan_view const& p, Walk walk) {
+  std::int64_t const blocks = p.info[0];
+  V* const work = static_cast<V*>(p.work);
+  bool const overwrite = beta == V{};
+  std::int64_t begin[most_blocks + 1]; // of each block's sums in work
+  begin[0] = 0;
+  for (std::int64_t b = 0; b < blocks; ++b)
+    begin[b + 1] = begin[b] + p.info[info_hi + 2 * b] - p.info[info_lo + 2 * b];
+
+#pragma omp parallel num_threads(p.threads)
+  {
+#pragma omp for schedule(static)
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      for (std::int64_t i = begin[b]; i < begin[b + 1]; ++i)
+        work[i] = V{};
+      walk(block_begin(nnz, b, blocks), block_begin(nnz, b + 1, blocks),
+           work + begin[b] - p.info[info_lo + 2 * b]);
+    }
+    constexpr std::int64_t strip = 1024; // of y, so that sums of all blocks for it stay in L1
+#pragma omp for schedule(static)
+    for (std::int64_t s = 0; s < targets; s += strip) {
+      std::int64_t const e = s + strip < targets ? s + strip : targets;
+      V sum[strip];
+      for (std::int64_t i = s; i < e; ++i)
+        sum[i - s] = V{};
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        std::int64_t const lo = p.info[info_lo + 2 * b];
+        std::int64_t const hi = p.info[info_hi + 2 * b];
+        V const* const part = work + begin[b] - lo;
+        for (std::int64_t i = s > lo ? s : lo, end = e < hi ? e : hi; i < end; ++i)
+          sum[i - s] = sum[i - s] + part[i];
+      }
+      for (std::int64_t i = s; i < e; ++i)
+        update(y + i, alpha, sum[i - s], beta, overwrite);
+    }
+  }
+}
+
+/// csc, or csr transposed: `ptr` over `lines`, each line j scaled by x[j].
+template <class V, class I, class O>
+void scatter_lines(V alpha, O const* ptr, I const* target, V const* val, std::int64_t lines,
+                   std::int64_t targets, std::int64_t nnz, V const* x, V beta, V* y,
+                   plan_view const& p) {
+  using W = plain<V>;
+  W const* const v = as_plain(val);
+  W const* const xs = as_plain(x);
+  multiply_scatter(*as_plain(&alpha), targets, nnz, *as_plain(&beta), as_plain(y), p,
+                   [=](std::int64_t begin, std::int64_t end, W* out) {
+                     if (begin == end)
+                       return;
+                     std::int64_t lo =
+                         0; // the line that holds entry `begin`: the last with ptr <= begin
+                     std::int64_t hi = lines;
+                     while (hi - lo > 1) {
+                       std::int64_t const mid = (lo + hi) / 2;
+                       if (static_cast<std::int64_t>(ptr[mid]) <= begin)
+                         lo = mid;
+                       else
+                         hi = mid;
+                     }
+                     for (std::int64_t j = lo, k = begin; k < end; ++j) {
+                       std::int64_t const line_end = ptr[j + 1];
+                       std::int64_t const stop = line_end < end ? line_end : end;
+                       W const xj = xs[j];
+                       for (; k < stop; ++k)
+                         out[target[k]] = mul_add(v[k], xj, out[target[k]]);
+                     }
+                   });
+}
+
+} // namespace
+} // namespace tulle::simd::TULLE_ISA

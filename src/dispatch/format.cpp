@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/format.hpp"
+
+#include "tulle/op/convert.hpp"
+
+#include <string>
+
+namespace tulle {
+namespace dispatch {
+
+#define TULLE_FORMAT(name, types, spmv) extern format_ops const name##_ops[type_count];
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
+
+format_ops const& ops(format f, type_tag t) {
+  static constexpr format_ops const* table[] = {
+#define TULLE_FORMAT(name, types, spmv) name##_ops,
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
+  };
+  return table[static_cast<std::size_t>(f)][static_cast<std::size_t>(t)];
+}
+
+} // namespace dispatch
+
+format format_of(std::string_view wanted) {
+  std::string known;
+  for (format const f : all_formats) {
+    if (wanted == name(f))
+      return f;
+    known += known.empty() ? "" : ", ";
+    known += name(f);
+  }
+  fail(errc::unsupported, "no format is called '%.*s'; there are %s",
+       static_cast<int>(wanted.size()), wanted.data(), known.c_str());
+}
+
+bool is_built(format f, type_tag t) noexcept {
+  return dispatch::ops(f, t).from_csr != nullptr;
+}
+
+any_matrix convert(matrix_ref a, format f, cpu const& where) {
+  if (!is_built(a.format, a.type) || !is_built(f, a.type))
+    fail(errc::unsupported, "convert: %s to %s is not built for %s", name(a.format), name(f),
+         name(a.type));
+  if (a.format == format::csr)
+    return dispatch::ops(f, a.type).from_csr(a.view, where);
+  any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, where);
+  if (f == format::csr)
+    return csr;
+  return dispatch::ops(f, a.type).from_csr(csr.ref().view, where);
+}
+
+} // namespace tulle

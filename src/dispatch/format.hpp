@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// table[format][type] of what is not a kernel: conversions and questions to a view. Each format's
+// row is compiled in a file of its own, which the build writes from format.cpp.in.
+#pragma once
+#include "tulle/core/any_matrix.hpp"
+
+namespace tulle::dispatch {
+
+struct format_ops {
+  any_matrix (*from_csr)(void const* csr_view, cpu const& where) = nullptr;
+  any_matrix (*to_csr)(void const* view, cpu const& where) = nullptr;
+  bool (*overlaps)(void const* view, void const* first, void const* last) = nullptr;
+};
+
+template <template <class, class, class> class Format, class V, class I, class O>
+constexpr format_ops make_ops() {
+  using owner = Format<V, I, O>;
+  using view = decltype(std::declval<owner const&>().view());
+  return {[](void const* a, cpu const& where) -> any_matrix {
+            return owner::from_csr(*static_cast<csr_view<V, I, O> const*>(a), {}, where);
+          },
+          [](void const* a, cpu const& where) -> any_matrix {
+            return static_cast<view const*>(a)->to_csr(where);
+          },
+          [](void const* a, void const* first, void const* last) {
+            return detail::overlaps(*static_cast<view const*>(a), first, last);
+          }};
+}
+
+/// That format's operations on that type; fields are nullptr where it is not built.
+format_ops const& ops(format f, type_tag t);
+
+} // namespace tulle::dispatch

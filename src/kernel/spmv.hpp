@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What passes between the dispatcher and a spmv kernel: plain structs, since kernel files are
+// compiled for instruction sets that the rest of the library may not use.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tulle {
+
+/// What is known once per pattern. The kernel's prepare() fills info and asks for workspace; run()
+/// reads it.
+struct plan_view {
+  int threads = 1;
+  bool transposed = false;
+  bool streaming = false;      // the operands pass the last-level cache by: prefetch pays
+  void* work = nullptr;        // what prepare() asked for, 64-byte aligned
+  char const* method = "";     // for path(): set by prepare()
+  std::int64_t info[160] = {}; // the kernel's own
+};
+
+struct spmv_call {
+  void const* alpha;
+  void const* a; // the format's view
+  void const* x;
+  void const* beta;
+  void* y;
+  plan_view const* plan;
+};
+
+/// One cell of the dispatch table.
+struct spmv_kernel {
+  std::size_t (*prepare)(void const* a, plan_view& plan); // returns the bytes of workspace it needs
+  void (*run)(spmv_call const& call);
+};
+
+} // namespace tulle

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The walk of a call: check, plan where no plan is given, run. Nothing below this file fails.
+#include "tulle/op/spmv.hpp"
+
+#include "tulle/core/error.hpp"
+#include "tulle/core/parallel.hpp"
+#include "tulle/op/convert.hpp"
+
+#include "dispatch/format.hpp"
+#include "dispatch/spmv.hpp"
+#include "reference/spmv.hpp"
+
+#include <chrono>
+
+namespace tulle {
+
+struct spmv_plan::state {
+  backend where{};
+  format matrix_format{};
+  type_tag type{};
+  bool transposed = false;
+  std::size_t rows = 0, cols = 0, nnz = 0;
+  spmv_kernel const* kernel = nullptr;
+  plan_view view;
+};
+
+namespace {
+
+using detail::spmv_operand;
+using detail::value_kind;
+
+value_kind kind_of_type(type_tag t) {
+  return visit(t, [](auto types) { return detail::kind_of<typename decltype(types)::value>; });
+}
+
+template <class F>
+decltype(auto) with_value(value_kind kind, F&& f) {
+  switch (kind) {
+  case value_kind::f32:
+    return f(float{});
+  case value_kind::f64:
+    return f(double{});
+  case value_kind::c32:
+    return f(std::complex<float>{});
+  case value_kind::c64:
+    break;
+  }
+  return f(std::complex<double>{});
+}
+
+std::size_t bytes_of(value_kind kind) {
+  return with_value(kind, [](auto v) { return sizeof(v); });
+}
+
+bool overlap(void const* a, std::size_t a_bytes, void const* b, std::size_t b_bytes) {
+  auto const* const p = static_cast<char const*>(a);
+  auto const* const q = static_cast<char const*>(b);
+  return p < q + b_bytes && q < p + a_bytes;
+}
+
+void check(spmv_operand a, value_kind kind, void const* x, std::size_t x_size, void const* y,
+           std::size_t y_size) {
+  matrix_ref const& m = a.matrix;
+  char const* const op = a.transposed ? "spmv (transposed)" : "spmv";
+  std::size_t const in = a.transposed ? m.rows : m.cols;
+  std::size_t const out = a.transposed ? m.cols : m.rows;
+  if (kind_of_type(m.type) != kind)
+    fail(errc::unsupported, "%s: A is %s but the vectors hold another type", op, name(m.type));
+  if (!is_built(m.format, m.type))
+    fail(errc::unsupported, "%s: %s is not built for %s", op, name(m.format), name(m.type));
+  if (x_size != in)
+    fail(errc::shape_mismatch, "%s: x has %zu entries but A has %zu %s", op, x_size, in,
+         a.transposed ? "rows" : "columns");
+  if (y_size != out)
+    fail(errc::shape_mismatch, "%s: y has %zu entries but A has %zu %s", op, y_size, out,
+         a.transposed ? "columns" : "rows");
+  if (x_size != 0 && x == nullptr)
+    fail(errc::bad_structure, "%s: x is null but has %zu entries", op, x_size);
+  if (y_size != 0 && y == nullptr)
+    fail(errc::bad_structure, "%s: y is null but has %zu entries", op, y_size);
+  std::size_t const y_bytes = y_size * bytes_of(kind);
+  if (y_size != 0 && x_size != 0 && overlap(x, x_size * bytes_of(kind), y, y_bytes))
+    fail(errc::bad_structure, "%s: x and y overlap", op);
+  if (dispatch::ops(m.format, m.type).overlaps(m.view, y, static_cast<char const*>(y) + y_bytes))
+    fail(errc::bad_structure, "%s: y overlaps the arrays of A", op);
+}
+
+// Beyond this the values and indices come from memory: half of the last-level cache, which is
+// shared.
+bool passes_cache_by(matrix_ref const& m, type_tag t) {
+  std::size_t const cache = machine::here().l3 ? machine::here().l3 : std::size_t{16} << 20;
+  std::size_t const entry = visit(t, [](auto types) {
+    using T = decltype(types);
+    return sizeof(typename T::value) + sizeof(typename T::index);
+  });
+  return m.nnz > cache / 2 / entry;
+}
+
+// y = beta y, what is left of spmv when alpha is zero.
+template <class V>
+void scale(V beta, V* y, std::size_t n, int threads) {
+  int const parts = detail::parts_for(n, threads, 1 << 16);
+  detail::parallel(parts, [&](int part) {
+    std::size_t const end = detail::split(n, part + 1, parts);
+    for (std::size_t i = detail::split(n, part, parts); i < end; ++i)
+      y[i] = beta == V(0) ? V(0) : beta * y[i];
+  });
+}
+
+void run_reference(where const& w, void const* alpha, spmv_operand a, void const* x,
+                   void const* beta, void* y) {
+  any_matrix csr;
+  if (a.matrix.format != format::csr) {
+    csr = convert(a.matrix, format::csr, cpu{.threads = 1, .memory = w.memory});
+    a.matrix = csr.ref();
+  }
+  visit(a.matrix.type, [&](auto types) {
+    using T = decltype(types);
+    using V = typename T::value;
+    using view = csr_view<V, typename T::index, typename T::offset>;
+    reference_backend::spmv(*static_cast<V const*>(alpha), *static_cast<view const*>(a.matrix.view),
+                            a.transposed, static_cast<V const*>(x), *static_cast<V const*>(beta),
+                            static_cast<V*>(y));
+  });
+}
+
+} // namespace
+
+spmv_plan::~spmv_plan() {
+  delete state_;
+}
+spmv_plan::spmv_plan(spmv_plan&& other) noexcept
+    : plan(std::move(other)), state_(std::exchange(other.state_, nullptr)) {}
+spmv_plan& spmv_plan::operator=(spmv_plan&& other) noexcept {
+  plan::operator=(std::move(other));
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+void spmv_plan::make(where const& w, spmv_operand a) {
+  auto const start = std::chrono::steady_clock::now();
+  matrix_ref const& m = a.matrix;
+  if (!is_built(m.format, m.type))
+    fail(errc::unsupported, "spmv: %s is not built for %s", name(m.format), name(m.type));
+  state s;
+  s.where = w.backend;
+  s.matrix_format = m.format;
+  s.type = m.type;
+  s.transposed = a.transposed;
+  s.rows = m.rows;
+  s.cols = m.cols;
+  s.nnz = m.nnz;
+  s.view.transposed = a.transposed;
+  std::string const suffix = a.transposed ? " transposed" : "";
+  if (w.backend == backend::reference) {
+    path_ = m.format == format::csr
+                ? "reference csr" + suffix
+                : std::string("reference, ") + name(m.format) + " through csr" + suffix;
+  } else if (w.backend == backend::cpu) {
+    isa const set = active_isa();
+    s.kernel = dispatch::cpu_spmv(set, m.format, m.type);
+    s.view.threads = w.threads > 0 ? w.threads : default_threads();
+    s.view.streaming = passes_cache_by(m, m.type);
+    std::size_t const bytes = s.kernel->prepare(m.view, s.view);
+    if (bytes > w.workspace_limit)
+      fail(errc::out_of_memory, "spmv: %zu bytes of workspace wanted, the limit is %zu", bytes,
+           w.workspace_limit);
+    workspace_ = array<std::byte>(bytes, w.memory);
+    s.view.work = workspace_.data();
+    path_ = std::string("cpu/") + name(set) + " " + name(m.format) + suffix + " " + s.view.method +
+            ", " + std::to_string(s.view.threads) + (s.view.threads == 1 ? " thread" : " threads");
+  } else {
+    fail(errc::unsupported, "spmv: no %s backend is loaded", name(w.backend));
+  }
+  state_ = new state(s);
+  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+namespace detail {
+
+void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
+          void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size) {
+  check(a, kind, x, x_size, y, y_size);
+  if (plan) {
+    spmv_plan::state const& s = plan->get();
+    if (s.matrix_format != a.matrix.format || s.type != a.matrix.type ||
+        s.transposed != a.transposed || s.rows != a.matrix.rows || s.cols != a.matrix.cols ||
+        s.nnz != a.matrix.nnz)
+      fail(errc::shape_mismatch,
+           "spmv: the plan is for a %s%s of %zu x %zu with %zu entries, A is a %s%s of %zu x %zu "
+           "with %zu",
+           name(s.matrix_format), s.transposed ? " transposed" : "", s.rows, s.cols, s.nnz,
+           name(a.matrix.format), a.transposed ? " transposed" : "", a.matrix.rows, a.matrix.cols,
+           a.matrix.nnz);
+  }
+  bool const alpha_is_zero =
+      with_value(kind, [&]<class V>(V) { return *static_cast<V const*>(alpha) == V(0); });
+  tulle::backend const where_to = plan ? plan->get().where : w.backend;
+  if (where_to == backend::reference)
+    return run_reference(w, alpha, a, x, beta, y);
+  if (alpha_is_zero)
+    return with_value(kind, [&]<class V>(V) {
+      scale(*static_cast<V const*>(beta), static_cast<V*>(y), y_size, w.threads);
+    });
+  if (!plan) {
+    auto made = a.transposed ? spmv_plan(w, transposed(a.matrix)) : spmv_plan(w, a.matrix);
+    return spmv(&made, w, kind, alpha, a, x, x_size, beta, y, y_size);
+  }
+  spmv_plan::state& s = plan->get();
+  s.kernel->run({alpha, a.matrix.view, x, beta, y, &s.view});
+}
+
+} // namespace detail
+} // namespace tulle
