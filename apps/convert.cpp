@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// tulle convert: Matrix Market in, Matrix Market out.
+#include "apps/command.hpp"
+#include "apps/support/json.hpp"
+#include "apps/support/matrix.hpp"
+#include "apps/support/progress.hpp"
+#include "apps/support/text.hpp"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <memory>
+
+namespace tulle::app {
+namespace {
+
+namespace mm = matrix_market;
+
+struct convert_options {
+  std::string in, out, value, symmetry = "keep", duplicates = "keep";
+  bool pattern = false, json = false;
+};
+
+// What the written file's banner says.
+write_options choose(convert_options const& o, loaded const& from) {
+  write_options w;
+  if (!from.header) {
+    w.comments = "tulle " + from.name + "\n";
+  } else {
+    mm::field const field = from.header->field;
+    w.comments = from.header->comments;
+    w.symmetry = o.symmetry == "keep" ? from.header->symmetry : mm::symmetry::general;
+    if (field == mm::field::integer || field == mm::field::unsigned_integer ||
+        field == mm::field::pattern)
+      w.field = field;
+    if (!o.value.empty())
+      w.field.reset();
+  }
+  if (o.pattern)
+    w.field = mm::field::pattern;
+  // A pattern has no values to be skew or conjugated: both triangles are one pattern.
+  if (w.field == mm::field::pattern && w.symmetry != mm::symmetry::general)
+    w.symmetry = mm::symmetry::symmetric;
+  return w;
+}
+
+void run(convert_options const& o) {
+  loaded const from =
+      load(o.in, {.value = o.value,
+                  .duplicates = o.duplicates == "sum" ? on_duplicates::sum : on_duplicates::keep,
+                  .file_order = true});
+  write_options const w = choose(o, from);
+  auto const start = std::chrono::steady_clock::now();
+  visit(from.matrix.type(), [&](auto types) {
+    using T = decltype(types);
+    using V = typename T::value;
+    using I = typename T::index;
+    using O = typename T::offset;
+    progress const shown("writing " + o.out);
+    if (auto const* const a = from.matrix.get_if<coo<V, I, O>>()) {
+      if (o.pattern && w.symmetry == mm::symmetry::symmetric) {
+        // Ones, so that a skew or Hermitian matrix passes as its own mirror image.
+        coo<V, I, O> ones = *a;
+        std::fill(ones.val.begin(), ones.val.end(), V(1));
+        return write_matrix_market(o.out, ones, w);
+      }
+      return write_matrix_market(o.out, *a, w);
+    }
+    write_matrix_market(o.out, *from.matrix.get_if<csr<V, I, O>>(), w);
+  });
+  std::chrono::duration<double> const took = std::chrono::steady_clock::now() - start;
+  matrix_market_header const written = read_matrix_market_header(o.out);
+  if (o.json)
+    print({{"input", o.in},
+           {"output", o.out},
+           {"rows", written.rows},
+           {"cols", written.cols},
+           {"entries", written.entries},
+           {"field", name(written.field)},
+           {"symmetry", name(written.symmetry)},
+           {"type", name(from.matrix.type())},
+           {"read_seconds", from.seconds},
+           {"write_seconds", took.count()}});
+  else
+    fmt::print("{}: {} x {}, {} entries, {} {}\n", o.out,
+               count_text(static_cast<std::uint64_t>(written.rows)),
+               count_text(static_cast<std::uint64_t>(written.cols)),
+               count_text(static_cast<std::uint64_t>(written.entries)), name(written.field),
+               name(written.symmetry));
+}
+
+} // namespace
+
+void add_convert_command(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("convert", "Rewrite a matrix as a Matrix Market file");
+  auto const o = std::make_shared<convert_options>();
+  command->add_option("IN", o->in, matrix_help)->required();
+  command->add_option("OUT", o->out, "Matrix Market file; compressed if it ends in .gz")
+      ->required();
+  command
+      ->add_option(
+          "--symmetry", o->symmetry,
+          "keep: one triangle where IN has one, its duplicates summed; expand: both triangles")
+      ->check(CLI::IsMember({"keep", "expand"}))
+      ->capture_default_str();
+  command
+      ->add_option("--duplicates", o->duplicates,
+                   "sum: one entry for each place; keep: as they are")
+      ->check(CLI::IsMember({"sum", "keep"}))
+      ->capture_default_str();
+  command->add_flag("--pattern", o->pattern, "Leave the values out");
+  command->add_option("--value", o->value, "Type of the values; as IN has them if left out")
+      ->check(CLI::IsMember(value_names()));
+  command->add_flag("--json", o->json, "Print JSON");
+  command->footer("Comments are kept.\n\n"
+                  "Examples:\n"
+                  "  tulle convert a.mtx a.mtx.gz\n"
+                  "  tulle convert bcsstk13.mtx.gz both.mtx --symmetry expand\n"
+                  "  tulle convert a.mtx pattern.mtx --pattern --duplicates sum");
+  command->callback([o] { run(*o); });
+}
+
+} // namespace tulle::app
