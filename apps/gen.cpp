@@ -42,7 +42,7 @@ void run(gen_options const& o) {
   if (o.spec.empty())
     throw CLI::RequiredError("SPEC");
   if (o.out.empty() && o.json)
-    throw CLI::RequiredError("--json needs --output; it");
+    throw CLI::ValidationError("--json needs --output");
   std::string const spec = is_generator(o.spec) ? o.spec : "gen:" + o.spec;
   loaded const made = load(spec, {.value = o.value});
   write_options const options{.comments = "tulle " + made.name + "\n"};

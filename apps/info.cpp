@@ -139,15 +139,16 @@ json to_json(origin const& from, analysis const& a, std::vector<format_bytes> co
     out["values"].erase("max");
   }
   json formats = json::array();
-  for (format_bytes const& m : memory)
-    formats.push_back(
-        {{"format", name(m.format)},
-         {"bytes", m.bytes == 0 && m.how != "formula" && m.how != "conversion" ? json(nullptr)
-                                                                               : json(m.bytes)},
-         {"bytes_per_entry", a.nnz == 0
-                                 ? json(nullptr)
-                                 : json(static_cast<double>(m.bytes) / static_cast<double>(a.nnz))},
-         {"how", m.how}});
+  for (format_bytes const& m : memory) {
+    bool const known = m.how == "conversion" || m.how == "formula";
+    json const each = known && a.nnz != 0
+                          ? json(static_cast<double>(m.bytes) / static_cast<double>(a.nnz))
+                          : json(nullptr);
+    formats.push_back({{"format", name(m.format)},
+                       {"bytes", known ? json(m.bytes) : json(nullptr)},
+                       {"bytes_per_entry", each},
+                       {"how", m.how}});
+  }
   out["memory"] = std::move(formats);
   out["read_seconds"] = from.seconds;
   return out;

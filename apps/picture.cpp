@@ -32,21 +32,17 @@ axis make_axis(std::size_t n, std::size_t pixels) {
 // The bins that [i, i + 1) of n covers, when n >= bins: `first`, and the next for what is left of
 // the weight.
 struct place {
-  std::size_t first;
-  std::uint64_t in_first; ///< of `unit`
+  std::uint32_t first;
+  std::uint32_t in_first; ///< of `unit`
 };
-constexpr std::uint64_t unit = 256;
+constexpr std::uint32_t unit = 256;
 
-std::vector<place> places(axis const& a) {
-  std::vector<place> out(a.n);
-  for (std::size_t i = 0; i < a.n; ++i) {
-    std::size_t const first = i * a.bins / a.n;
-    std::size_t const border = (first + 1) * a.n; // in units of 1 / bins of a row
-    std::size_t const end = (i + 1) * a.bins;
-    std::uint64_t const over = end > border ? (end - border) * unit / a.bins : 0;
-    out[i] = {first, unit - over};
-  }
-  return out;
+place place_of(axis const& a, std::size_t i) {
+  std::size_t const first = i * a.bins / a.n;
+  std::size_t const border = (first + 1) * a.n; // in units of 1 / bins of a row
+  std::size_t const end = (i + 1) * a.bins;
+  std::size_t const over = end > border ? (end - border) * unit / a.bins : 0;
+  return {static_cast<std::uint32_t>(first), unit - static_cast<std::uint32_t>(over)};
 }
 
 struct colour {
@@ -149,8 +145,9 @@ std::vector<double> bin_entries(any_matrix const& csr, layout const& l) {
   std::vector<double> out(bins);
   if (csr.nnz() == 0)
     return out;
-  std::vector<place> const rows = places(l.y);
-  std::vector<place> const cols = places(l.x);
+  std::vector<place> cols(l.x.n); // kept, since an entry should not cost a division
+  for (std::size_t j = 0; j < cols.size(); ++j)
+    cols[j] = place_of(l.x, j);
   visit(csr.type(), [&](auto types) {
     using T = decltype(types);
     using V = typename T::value;
@@ -164,7 +161,7 @@ std::vector<double> bin_entries(any_matrix const& csr, layout const& l) {
       count.resize(bins);
       std::size_t const end = detail::split_by_entries(a.row_ptr, n, part + 1, parts);
       for (std::size_t i = detail::split_by_entries(a.row_ptr, n, part, parts); i < end; ++i) {
-        place const y = rows[i];
+        place const y = place_of(l.y, i);
         std::uint64_t* const upper = count.data() + y.first * l.x.bins;
         for (auto k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k) {
           place const x = cols[static_cast<std::size_t>(a.col[k])];

@@ -71,6 +71,11 @@ json to_json(verification const& v) {
 
 void print_line(json const& v) {
   bool const ok = v["ok"];
+  if (v["checks"] == 0) { // it was not even read
+    fmt::print("FAIL  {}\n", v["failures"][0].get<std::string>());
+    std::fflush(stdout);
+    return;
+  }
   std::string sets;
   for (json const& s : v["isas"])
     sets += (sets.empty() ? "" : " ") + s.get<std::string>();

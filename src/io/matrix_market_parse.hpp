@@ -228,6 +228,48 @@ T* place(array<T>& a, std::size_t offset) {
   return a.empty() ? nullptr : a.data() + offset;
 }
 
+/// Takes over what the chunks of a block put into s.
+template <class V, class I>
+void add_segment(triplets<V, I>& out, typename triplets<V, I>::segment s,
+                 std::vector<chunk> const& chunks, std::size_t found,
+                 std::pmr::memory_resource* memory) {
+  // Blank lines and comments have left more than half of it empty: move to arrays that fit, since
+  // memory is to follow what the file holds.
+  bool const move = found < s.val.size() / 2;
+  typename triplets<V, I>::segment fit;
+  if (move) {
+    fit.row = array<I>(s.row.empty() ? 0 : found, memory);
+    fit.col = array<I>(s.col.empty() ? 0 : found, memory);
+    fit.val = array<V>(found, memory);
+  }
+  auto& kept = move ? fit : s;
+  std::size_t at = 0;
+  for (chunk const& c : chunks) {
+    if (c.count == 0)
+      continue;
+    std::size_t const offset = move ? at : c.offset;
+    if (move) {
+      auto copy = [&](auto& to, auto& from) {
+        if (!to.empty())
+          std::copy_n(from.data() + c.offset, c.count, to.data() + offset);
+      };
+      copy(fit.row, s.row);
+      copy(fit.col, s.col);
+      copy(fit.val, s.val);
+    }
+    // Chunks without gaps between them are one region.
+    V const* const val = kept.val.data() + offset;
+    if (at != 0 && out.regions.back().val + out.regions.back().count == val)
+      out.regions.back().count += c.count;
+    else
+      out.regions.push_back(
+          {place(kept.row, offset), place(kept.col, offset), val, out.count + at, c.count});
+    at += c.count;
+  }
+  out.count += found;
+  out.segments.push_back(std::move(kept));
+}
+
 /// Parses all that is left of the source.
 template <class V, class I>
 triplets<V, I> parse_entries(text_source& source, parsed_header const& head,
@@ -268,8 +310,8 @@ triplets<V, I> parse_entries(text_source& source, parsed_header const& head,
     s.val = array<V>(room, options.memory);
 
     std::atomic<std::size_t> next{0};
-    std::atomic<std::size_t> bad{
-        n}; // the first chunk with a bad line: those behind it need not be looked at
+    // The first chunk with a bad line: those behind it need not be looked at.
+    std::atomic<std::size_t> bad{n};
     for (std::size_t first = 0; first < n;) {
       std::size_t last = first;
       while (last < n && chunks[last].text.begin - chunks[first].text.begin <
@@ -297,27 +339,18 @@ triplets<V, I> parse_entries(text_source& source, parsed_header const& head,
                               source.bytes_done(chunks[last - 1].text.end), source.bytes_total());
     }
 
+    std::size_t found = 0;
     for (chunk const& c : chunks) {
-      if (out.count + c.count > promised)
-        explain_extra(source, lines + 1, c, promised - out.count, h.entries);
+      if (out.count + found + c.count > promised)
+        explain_extra(source, lines + 1, c, promised - out.count - found, h.entries);
       if (c.bad_line)
         explain(source, lines + 1 + count_newlines({c.text.begin, c.bad_line}), c.bad_line, kind,
                 single);
-      if (c.count != 0) {
-        region<V, I> const r{place(s.row, c.offset), place(s.col, c.offset), place(s.val, c.offset),
-                             out.count, c.count};
-        // Chunks without gaps between them are one region.
-        if (!out.regions.empty() && out.regions.back().val + out.regions.back().count == r.val &&
-            c.offset != 0)
-          out.regions.back().count += r.count;
-        else
-          out.regions.push_back(r);
-      }
-      out.count += c.count;
+      found += c.count;
       lines += c.lines;
     }
-    if (room != 0)
-      out.segments.push_back(std::move(s));
+    if (found != 0)
+      add_segment(out, std::move(s), chunks, found, options.memory);
   }
   if (out.count < promised)
     fail(errc::io, "%s: %lld entries promised, file ends after %zu (line %llu)", source.name(),

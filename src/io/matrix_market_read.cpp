@@ -265,50 +265,6 @@ void sort_rows(csr<V, I, O>& a, int threads, std::pmr::memory_resource* memory) 
   });
 }
 
-/// Adds up equal columns of sorted rows, in order.
-template <class V, class I, class O>
-void sum_duplicates(csr<V, I, O>& a, int threads, std::pmr::memory_resource* memory) {
-  cpu const where{.threads = threads, .memory = memory};
-  if (a.view().is_canonical(where))
-    return;
-  auto const rows = static_cast<std::size_t>(a.rows);
-  int const parts = parts_for(a.col.size(), threads);
-  auto each_row = [&](int part, auto&& f) {
-    std::size_t const end = split_by_entries(a.row_ptr.data(), rows, part + 1, parts);
-    for (std::size_t i = split_by_entries(a.row_ptr.data(), rows, part, parts); i < end; ++i)
-      f(i, static_cast<std::size_t>(a.row_ptr[i]), static_cast<std::size_t>(a.row_ptr[i + 1]));
-  };
-  array<O> row_ptr(rows + 1, O(0), memory);
-  parallel(parts, [&](int part) {
-    each_row(part, [&](std::size_t i, std::size_t first, std::size_t last) {
-      O n = 0;
-      for (std::size_t k = first; k < last; ++k)
-        n = static_cast<O>(n + (k == first || a.col[k] != a.col[k - 1]));
-      row_ptr[i + 1] = n;
-    });
-  });
-  std::partial_sum(row_ptr.begin(), row_ptr.end(), row_ptr.begin());
-  array<I> col(static_cast<std::size_t>(row_ptr.back()), memory);
-  array<V> val(static_cast<std::size_t>(row_ptr.back()), memory);
-  parallel(parts, [&](int part) {
-    each_row(part, [&](std::size_t i, std::size_t first, std::size_t last) {
-      auto at = static_cast<std::size_t>(row_ptr[i]);
-      for (std::size_t k = first; k < last; ++k) {
-        if (k != first && a.col[k] == a.col[k - 1]) {
-          val[at - 1] += a.val[k];
-        } else {
-          col[at] = a.col[k];
-          val[at] = a.val[k];
-          ++at;
-        }
-      }
-    });
-  });
-  a.row_ptr.swap(row_ptr);
-  a.col.swap(col);
-  a.val.swap(val);
-}
-
 template <class V, class I, class O>
 csr<V, I, O> to_csr(text_source const& source, matrix_market_header const& h, entries<V, I> e,
                     read_options const& options, int threads) {
@@ -353,9 +309,11 @@ csr<V, I, O> to_csr(text_source const& source, matrix_market_header const& h, en
             .memory = options.memory});
   }
   e.release();
-  sort_rows(a, threads, options.memory);
-  if (options.duplicates == on_duplicates::sum)
-    sum_duplicates(a, threads, options.memory);
+  cpu const where{.threads = threads, .memory = options.memory};
+  if (options.duplicates == on_duplicates::keep)
+    sort_rows(a, threads, options.memory);
+  else if (!a.view().is_canonical(where))
+    a = a.to_csr(where);
   return a;
 }
 

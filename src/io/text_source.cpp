@@ -19,8 +19,8 @@ namespace tulle::detail {
 namespace {
 
 constexpr std::size_t gzip_input_bytes = std::size_t{1} << 18;
-// Where the caller sets no limit. The largest ratio among 83 matrices of the SuiteSparse collection
-// was 24.
+// Where the caller sets no limit. 83 matrices of the SuiteSparse collection and elsewhere
+// compress 2.2 to 7.3 times; deflate can do no more than 1032.
 constexpr std::uint64_t free_text = std::uint64_t{64} << 20;
 constexpr std::uint64_t free_ratio = 200;
 

@@ -10,22 +10,19 @@
 ///     ...
 ///
 /// Read       coordinate and array; real (or double), integer, unsigned-integer, complex, pattern;
-/// general, symmetric,
-///            skew-symmetric, hermitian; `vector` objects as n x 1 matrices. gzip is told by its
-///            first bytes, not by the name, and may have several members. CRLF, blank lines,
-///            indented lines, comments between entries (skipped), a leading '+', Fortran's 1.0D+05,
-///            nan and inf are accepted; anything else on a line is an error with its number. The
-///            locale plays no part.
+///            general, symmetric, skew-symmetric, hermitian; `vector` objects as n x 1 matrices.
+///            gzip is told by its first bytes, not by the name, and may have several members.
+///            CRLF, blank lines, indented lines, comments between entries (skipped), a leading '+',
+///            Fortran's 1.0D+05, nan and inf are accepted; anything else on a line is an error with
+///            its number. The locale plays no part.
 /// Memory     follows what the file holds, never what it claims. The finished CSR and one copy of
-/// the file's triplets
-///            are the peak: 28 bytes an entry for double and 32-bit indices. A file sorted by row
-///            needs 16.
+///            the file's triplets are the peak: 28 bytes an entry for double and 32-bit indices. A
+///            file sorted by row needs 16.
 /// Order      rows of a CSR result are sorted by column, equal columns in file order; a COO result
-/// is in file order.
-///            The result is the same for every number of threads and every size of chunk.
+///            is in file order. The result is the same for every number of threads and every size
+///            of chunk.
 /// From       Boisvert, Pozo & Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996;
-/// `vector` and
-///            `unsigned-integer` are extensions known from fast_matrix_market and GraphBLAS.
+///            `vector` and `unsigned-integer` are extensions known from fast_matrix_market.
 #pragma once
 #include "tulle/format/coo.hpp"
 #include "tulle/format/csr.hpp"
@@ -58,10 +55,10 @@ struct matrix_market_header {
   matrix_market::symmetry symmetry = matrix_market::symmetry::general;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::int64_t entries =
-      0; ///< lines of the file that are entries: of one triangle where there is a symmetry
-  std::string
-      comments; ///< text behind the % of each comment before the entries, each ending in a newline
+  /// Lines of the file that are entries: of one triangle where there is a symmetry.
+  std::int64_t entries = 0;
+  /// Text behind the % of each comment before the entries, each ending in a newline.
+  std::string comments;
 
   friend bool operator==(matrix_market_header const&, matrix_market_header const&) = default;
 };
@@ -91,18 +88,18 @@ struct read_options {
   on_duplicates duplicates = on_duplicates::keep;
   on_zeros zeros = on_zeros::keep;
   int threads = 0; ///< 0: default_threads()
-  std::pmr::memory_resource* memory =
-      nullptr; ///< of the result, triplets and buffers; nullptr: default_memory()
+  /// Of the result, triplets and buffers; nullptr: default_memory().
+  std::pmr::memory_resource* memory = nullptr;
   /// Most bytes of text, after decompression. 0: any number of plain text, and for gzip 64 MiB and
-  /// 200 times the compressed size: real matrices compress 3 to 25 times, a bomb about 1000.
+  /// 200 times the compressed size: real matrices compress 2 to 8 times, a bomb about 1000.
   std::uint64_t max_bytes = 0;
   /// Most rows of a CSR result, whose row_ptr a short file could make arbitrarily large. 0: 2^20
   /// and 64 for each byte of text. A COO result needs no such limit.
   std::int64_t max_rows = 0;
   std::size_t chunk_bytes = std::size_t{1} << 20; ///< text one thread parses at a time
   read_progress progress = {};
-  matrix_market_header* header =
-      nullptr; ///< if given, receives the file's header once all has been read
+  /// If given, receives the file's header once all has been read.
+  matrix_market_header* header = nullptr;
 };
 
 /// The header alone; no entry is looked at. A stream is left somewhere behind it.

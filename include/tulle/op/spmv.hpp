@@ -57,16 +57,15 @@ namespace detail {
 
 /// Which value type the scalars and vectors have.
 enum class value_kind : std::uint8_t { f32, f64, c32, c64 };
+/// A value type of types.def; an int or a long double must not pass for one of its size.
 template <class V>
-inline constexpr value_kind kind_of; // not for other types: an int would pass for a float
-template <>
-inline constexpr value_kind kind_of<float> = value_kind::f32;
-template <>
-inline constexpr value_kind kind_of<double> = value_kind::f64;
-template <>
-inline constexpr value_kind kind_of<std::complex<float>> = value_kind::c32;
-template <>
-inline constexpr value_kind kind_of<std::complex<double>> = value_kind::c64;
+concept built_value = std::is_same_v<V, float> || std::is_same_v<V, double> ||
+    std::is_same_v<V, std::complex<float>> || std::is_same_v<V, std::complex<double>>;
+template <built_value V>
+inline constexpr value_kind kind_of = std::is_same_v<V, float>                 ? value_kind::f32
+                                      : std::is_same_v<V, double>              ? value_kind::f64
+                                      : std::is_same_v<V, std::complex<float>> ? value_kind::c32
+                                                                               : value_kind::c64;
 
 /// The door into the library: checks, plans where no plan is given, runs.
 void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,

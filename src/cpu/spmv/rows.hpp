@@ -8,6 +8,7 @@
 // depends on the matrix alone, so the bits do not depend on the number of threads, one row of any
 // length is shared by all of them, and a million empty rows are work like any other.
 #pragma once
+#include "kernel/chunks.hpp"
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
 
@@ -168,116 +169,148 @@ std::int64_t rows_before(O const* ptr, std::int64_t rows, std::int64_t at) {
   return lo;
 }
 
-inline std::int64_t tiles_of(std::int64_t rows, std::int64_t nnz) {
-  return (rows + nnz + tile_steps - 1) / tile_steps;
-}
-
-/// What a thread leaves for the seams: the row open at its end, and that row's sum so far.
+/// What is known of a chunk of tiles when all have ended.
 template <class V>
-struct open_row {
-  std::int64_t row; // -1: none
-  V sum;
+struct chunk_end {
+  bool fresh;       // begun by a thread that did not run the chunk before it: a seam
+  std::int64_t row; // open at the chunk's end, where that is a seam; -1: none
+  V sum;            // of that row so far
 };
 
-/// Workspace: one piece a tile, one open row a thread.
+/// How tiles are dealt, and where things lie in the workspace: a piece a tile, an end a chunk, a
+/// share a thread.
+template <class V>
+struct rows_layout {
+  std::int64_t tiles;
+  std::int64_t chunks;
+  std::size_t ends_at;
+  std::size_t shares_at;
+  std::size_t bytes;
+
+  rows_layout(std::int64_t rows, std::int64_t nnz, int threads)
+      : tiles((rows + nnz + tile_steps - 1) / tile_steps),
+        chunks(tiles < threads * chunks_per_thread ? tiles : threads * chunks_per_thread) {
+    auto const after = [](std::size_t n) { return (n + 63) / 64 * 64; };
+    ends_at = after(static_cast<std::size_t>(tiles) * sizeof(V));
+    shares_at = ends_at + after(static_cast<std::size_t>(chunks) * sizeof(chunk_end<V>));
+    bytes = shares_at + static_cast<std::size_t>(threads) * sizeof(share);
+  }
+  std::int64_t first_tile(std::int64_t chunk) const { return tiles * chunk / chunks; }
+};
+
 template <class V>
 std::size_t rows_workspace(std::int64_t rows, std::int64_t nnz, int threads) {
-  return static_cast<std::size_t>(tiles_of(rows, nnz)) * sizeof(plain<V>) +
-         static_cast<std::size_t>(threads) * sizeof(open_row<plain<V>>) + 64;
+  return rows_layout<plain<V>>(rows, nnz, threads).bytes;
 }
 
 template <bool streaming, class V, class I, class O>
 void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
                std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
-  std::int64_t const tiles = tiles_of(rows, nnz);
+  rows_layout<V> const layout(rows, nnz, p.threads);
   bool const overwrite = beta == V{};
-  V* const head = static_cast<V*>(p.work); // piece of the row that was open when the tile began
-  auto* const open = reinterpret_cast<open_row<V>*>(
-      (reinterpret_cast<std::uintptr_t>(head + tiles) + 63) & ~std::uintptr_t{63});
-  int team = 1;
+  char* const work = static_cast<char*>(p.work);
+  V* const head = reinterpret_cast<V*>(work); // piece of a row that was open when the tile began
+  auto* const ends = reinterpret_cast<chunk_end<V>*>(work + layout.ends_at);
+  chunk_queue queue(reinterpret_cast<share*>(work + layout.shares_at), p.threads, layout.chunks);
+  // Whether row i is open before step `at`, when k entries lie before it.
+  auto const cuts = [=](std::int64_t i, std::int64_t k) {
+    return i < rows && k > static_cast<std::int64_t>(ptr[i]);
+  };
 
 #pragma omp parallel num_threads(p.threads)
   {
     int const t = omp_get_thread_num();
-    int const n = omp_get_num_threads();
-    if (t == 0)
-      team = n;
-    std::int64_t const first = tiles * t / n;
-    std::int64_t const last = tiles * (t + 1) / n;
-    std::int64_t i = first < last ? rows_before(ptr, rows, first * tile_steps) : 0;
-    std::int64_t k = first * tile_steps - i;
-    bool foreign =
-        first < last && i < rows && k > static_cast<std::int64_t>(ptr[i]); // another thread's row
+    std::int64_t i = 0;
+    std::int64_t k = 0;
+    bool foreign = false; // the open row was begun by another thread
+    bool is_open = false; // or by this one, and sum is its sum so far
     V sum{};
-    bool is_open = false;
-    for (std::int64_t tile = first; tile < last; ++tile) {
-      std::int64_t const end = (tile + 1) * tile_steps; // of the path
-      // The row that was open: to its end, or to the tile's.
-      if (foreign || is_open) {
-        std::int64_t const row_end = ptr[i + 1];
-        bool const done = row_end + i < end;
-        std::int64_t const stop = done ? row_end : end - i;
-        V const piece = dot<streaming>(val, col, x, k, stop);
-        k = stop;
-        if (foreign)
-          head[tile] = piece;
-        else
-          sum = sum + piece;
-        if (!done)
-          continue;
-        if (!foreign)
-          update(y + i, alpha, sum, beta, overwrite);
-        foreign = is_open = false;
-        ++i;
-      }
-      // Whole rows.
-      while (i < rows) {
-        std::int64_t const row_end = ptr[i + 1];
-        if (row_end + i >= end)
-          break;
-        if constexpr (has_quads<V>) {
-          std::int64_t const next =
-              short_run(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
-          if (next != i) {
-            i = next;
-            k = ptr[i];
-            continue;
-          }
+    std::int64_t previous = -2;
+    for (std::int64_t chunk; (chunk = queue.take(t)) >= 0; previous = chunk) {
+      std::int64_t const first = layout.first_tile(chunk);
+      std::int64_t const last = layout.first_tile(chunk + 1);
+      ends[chunk].fresh = chunk != previous + 1;
+      if (ends[chunk].fresh) {
+        if (previous >= 0) {
+          ends[previous].row = is_open ? i : -1;
+          ends[previous].sum = sum;
         }
-        update(y + i, alpha, dot<streaming>(val, col, x, k, row_end), beta, overwrite);
-        k = row_end;
-        ++i;
+        i = rows_before(ptr, rows, first * tile_steps);
+        k = first * tile_steps - i;
+        foreign = cuts(i, k);
+        is_open = false;
       }
-      // The row that this tile's end cuts.
-      if (i < rows && k < end - i) {
-        sum = dot<streaming>(val, col, x, k, end - i);
-        k = end - i;
-        is_open = true;
+      for (std::int64_t tile = first; tile < last; ++tile) {
+        std::int64_t const end = (tile + 1) * tile_steps; // of the path
+        // The row that was open: to its end, or to the tile's.
+        if (foreign || is_open) {
+          std::int64_t const row_end = ptr[i + 1];
+          bool const done = row_end + i < end;
+          std::int64_t const stop = done ? row_end : end - i;
+          V const piece = dot<streaming>(val, col, x, k, stop);
+          k = stop;
+          if (foreign)
+            head[tile] = piece;
+          else
+            sum = sum + piece;
+          if (!done)
+            continue;
+          if (!foreign)
+            update(y + i, alpha, sum, beta, overwrite);
+          foreign = is_open = false;
+          ++i;
+        }
+        // Whole rows.
+        while (i < rows) {
+          std::int64_t const row_end = ptr[i + 1];
+          if (row_end + i >= end)
+            break;
+          if constexpr (has_quads<V>) {
+            std::int64_t const next =
+                short_run(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
+            if (next != i) {
+              i = next;
+              k = ptr[i];
+              continue;
+            }
+          }
+          update(y + i, alpha, dot<streaming>(val, col, x, k, row_end), beta, overwrite);
+          k = row_end;
+          ++i;
+        }
+        // The row that this tile's end cuts.
+        if (i < rows && k < end - i) {
+          sum = dot<streaming>(val, col, x, k, end - i);
+          k = end - i;
+          is_open = true;
+        }
       }
     }
-    open[t] = {is_open ? i : -1, sum};
+    if (previous >= 0) {
+      ends[previous].row = is_open ? i : -1;
+      ends[previous].sum = sum;
+    }
   }
 
-  // The seams between threads, pieces in order: the same additions as if one thread had gone
-  // through.
+  // The seams, pieces in order: the same additions as if one thread had gone through.
   V sum{};
-  for (int t = 0; t < team; ++t) {
-    std::int64_t const first = tiles * t / team;
-    std::int64_t const last = tiles * (t + 1) / team;
-    if (first < last) {
-      std::int64_t const i = rows_before(ptr, rows, first * tile_steps);
-      if (i < rows && first * tile_steps - i > static_cast<std::int64_t>(ptr[i])) {
-        std::int64_t const row_end =
-            static_cast<std::int64_t>(ptr[i + 1]) + i; // a step of the path
-        std::int64_t tile = first;
-        for (; tile < last && row_end >= (tile + 1) * tile_steps; ++tile)
-          sum = sum + head[tile];
-        if (tile < last)
-          update(y + i, alpha, sum + head[tile], beta, overwrite);
-      }
-      if (open[t].row >= 0)
-        sum = open[t].sum;
+  for (std::int64_t chunk = 0; chunk < layout.chunks;) {
+    std::int64_t next = chunk + 1; // the next seam: one thread ran all chunks before it
+    while (next < layout.chunks && !ends[next].fresh)
+      ++next;
+    std::int64_t tile = layout.first_tile(chunk);
+    std::int64_t const last = layout.first_tile(next);
+    std::int64_t const i = rows_before(ptr, rows, tile * tile_steps);
+    if (cuts(i, tile * tile_steps - i)) {
+      std::int64_t const row_end = static_cast<std::int64_t>(ptr[i + 1]) + i; // a step of the path
+      for (; tile < last && row_end >= (tile + 1) * tile_steps; ++tile)
+        sum = sum + head[tile];
+      if (tile < last)
+        update(y + i, alpha, sum + head[tile], beta, overwrite);
     }
+    if (ends[next - 1].row >= 0)
+      sum = ends[next - 1].sum;
+    chunk = next;
   }
 }
 
@@ -289,7 +322,8 @@ void multiply_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64
   auto const* const a = as_plain(&alpha);
   auto const* const b = as_plain(&beta);
   if (p.streaming && !is_pair<plain<V>>)
-    rows_loop<!is_pair<plain<V>>>(*a, ptr, col, as_plain(val), rows, nnz, as_plain(x), *b, as_plain(y), p);
+    rows_loop<!is_pair<plain<V>>>(*a, ptr, col, as_plain(val), rows, nnz, as_plain(x), *b,
+                                  as_plain(y), p);
   else
     rows_loop<false>(*a, ptr, col, as_plain(val), rows, nnz, as_plain(x), *b, as_plain(y), p);
 }

@@ -102,7 +102,7 @@ void multiply_scatter(V alpha, std::int64_t targets, std::int64_t nnz, V beta, V
 
 #pragma omp parallel num_threads(p.threads)
   {
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, 1)
     for (std::int64_t b = 0; b < blocks; ++b) {
       for (std::int64_t i = begin[b]; i < begin[b + 1]; ++i)
         work[i] = V{};

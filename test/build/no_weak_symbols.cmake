@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# Fails where a kernel object has a weak symbol: the linker might share it with code for lesser processors.
+string(REPLACE "|" ";" objects "${OBJECTS}")
+if(NOT objects)
+  message(FATAL_ERROR "no objects to look at")
+endif()
+foreach(object IN LISTS objects)
+  execute_process(COMMAND ${NM} -C ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT symbols MATCHES " [DR] tulle::simd::")
+    message(FATAL_ERROR "${object}: no kernel in it; is this the right file?")
+  endif()
+  string(REGEX MATCHALL "[^\n]* [WVu] [^\n]*" weak "${symbols}")
+  if(weak)
+    list(JOIN weak "\n  " text)
+    message(FATAL_ERROR "${object} has weak symbols:\n  ${text}")
+  endif()
+endforeach()

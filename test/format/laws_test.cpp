@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What every format keeps, written once.
+#include "tulle/core/registry.hpp"
+
+#include "support/expect.hpp"
+#include "support/memory.hpp"
+#include "support/zoo.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tulle::test {
+namespace {
+
+template <class Tuple>
+struct to_gtest;
+template <class... F>
+struct to_gtest<std::tuple<F...>> {
+  using type = testing::Types<F...>;
+};
+using every_format = to_gtest<formats_over<double, std::int32_t, std::int32_t>::type>::type;
+
+struct format_names {
+  template <class F>
+  static std::string GetName(int) {
+    return name(owner_traits<F>::format);
+  }
+};
+
+template <class F>
+class formats : public testing::Test {};
+TYPED_TEST_SUITE(formats, every_format, format_names);
+
+// The canonical form, by the plainest means there is: independent of to_csr.
+csr<double> canonical(csr<double> const& a) {
+  csr<double> b(unchecked, a.rows, a.cols, array<std::int32_t>(a.row_ptr.size()),
+                array<std::int32_t>(a.col.size()), array<double>(a.val.size()));
+  std::size_t kept = 0;
+  b.row_ptr[0] = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i) {
+    std::vector<std::pair<std::int32_t, double>> row;
+    for (std::int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
+      row.emplace_back(a.col[k], a.val[k]);
+    std::stable_sort(row.begin(), row.end(),
+                     [](auto const& l, auto const& r) { return l.first < r.first; });
+    std::size_t const first = kept;
+    for (auto const& [j, v] : row)
+      if (kept > first && b.col[kept - 1] == j) {
+        b.val[kept - 1] += v;
+      } else {
+        b.col[kept] = j;
+        b.val[kept++] = v;
+      }
+    b.row_ptr[i + 1] = static_cast<std::int32_t>(kept);
+  }
+  return {unchecked,
+          a.rows,
+          a.cols,
+          b.row_ptr,
+          array<std::int32_t>(b.col.data(), kept),
+          array<double>(b.val.data(), kept)};
+}
+
+TYPED_TEST(formats, round_trip_is_canonical) {
+  for (animal const& a : zoo()) {
+    for (csr<double> const& values : {a.matrix, rough(a.matrix)}) {
+      csr<double> const expected = canonical(values);
+      csr<double> const got = TypeParam::from_csr(values.view()).to_csr();
+      EXPECT_TRUE(same_arrays(got.view(), expected.view())) << a.name;
+    }
+    if (!a.twin.empty()) {
+      csr<double> const got = TypeParam::from_csr(a.matrix.view()).to_csr();
+      EXPECT_TRUE(same_arrays(got.view(), find(a.twin).matrix.view())) << a.name;
+    }
+  }
+}
+
+TYPED_TEST(formats, what_from_csr_builds_is_valid) {
+  for (animal const& a : zoo()) {
+    auto const m = TypeParam::from_csr(a.matrix.view());
+    EXPECT_NO_THROW(m.validate()) << a.name;
+    EXPECT_EQ(m.rows, a.matrix.rows) << a.name;
+    EXPECT_EQ(m.cols, a.matrix.cols) << a.name;
+    EXPECT_EQ(m.view().nnz, canonical(a.matrix).view().nnz) << a.name;
+  }
+}
+
+TYPED_TEST(formats, a_default_one_is_0_by_0) {
+  TypeParam const m;
+  EXPECT_NO_THROW(m.validate());
+  EXPECT_EQ(m.bytes(), 0u);
+  csr<double> const c = m.to_csr();
+  EXPECT_EQ(c.rows, 0);
+  EXPECT_EQ(c.cols, 0);
+  EXPECT_NO_THROW(c.validate());
+}
+
+// Bytes of every array, and all of them from the resource that was given.
+TYPED_TEST(formats, bytes_add_up_and_come_from_the_resource_given) {
+  for (animal const& a : zoo()) {
+    failing_memory memory;
+    auto const m = TypeParam::from_csr(a.matrix.view(), {}, cpu{.threads = 2, .memory = &memory});
+    std::size_t bytes = 0;
+    m.view().arrays([&](char const* n, auto const* p, std::size_t size) {
+      EXPECT_TRUE(p != nullptr || size == 0) << n;
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 64, 0u) << n;
+      bytes += size * sizeof(*p);
+    });
+    EXPECT_EQ(m.bytes(), bytes) << a.name;
+    EXPECT_EQ(memory.outstanding(), bytes) << a.name;
+  }
+}
+
+TYPED_TEST(formats, conversions_are_the_same_for_every_number_of_threads) {
+  for (csr<double> const& a : {elephant(), unsorted(elephant()), find("banded").matrix,
+                               find("skewed_unsorted_duplicates").matrix}) {
+    auto const one = TypeParam::from_csr(a.view(), {}, cpu{.threads = 1});
+    csr<double> const back = one.to_csr(cpu{.threads = 1});
+    for (int const threads : {2, 3, 7}) {
+      auto const m = TypeParam::from_csr(a.view(), {}, cpu{.threads = threads});
+      EXPECT_TRUE(same_arrays(m.view(), one.view())) << threads;
+      EXPECT_TRUE(same_arrays(one.to_csr(cpu{.threads = threads}).view(), back.view())) << threads;
+    }
+  }
+}
+
+TYPED_TEST(formats, refill_is_from_csr_with_new_values) {
+  for (animal const& a : zoo()) {
+    auto m = TypeParam::from_csr(a.matrix.view());
+    csr<double> const fresh = rough(a.matrix, 9);
+    m.refill(fresh.view(), cpu{.threads = 3});
+    EXPECT_TRUE(same_arrays(m.view(), TypeParam::from_csr(fresh.view()).view())) << a.name;
+  }
+}
+
+TYPED_TEST(formats, refill_takes_the_same_pattern_in_another_order) {
+  for (char const* const twin : {"skewed_unsorted", "skewed_duplicates", "banded_unsorted"}) {
+    animal const& a = find(twin);
+    auto m = TypeParam::from_csr(other_values(find(a.twin).matrix).view());
+    m.refill(a.matrix.view());
+    EXPECT_TRUE(same_arrays(m.view(), TypeParam::from_csr(a.matrix.view()).view())) << twin;
+  }
+}
+
+TYPED_TEST(formats, refill_refuses_another_pattern_and_changes_nothing) {
+  csr<double> const a = from_lengths(9, {2, 0, 3, 1});
+  auto const before = TypeParam::from_csr(a.view());
+  auto moved = [&](std::size_t k, std::int32_t to) { // one entry in another column, order kept
+    csr<double> b = other_values(a);
+    b.col[k] = to;
+    return b;
+  };
+  ASSERT_LT(a.col[4], 8);
+  ASSERT_NE(a.col[5], 8);
+  std::vector<std::pair<char const*, csr<double>>> const others = {
+      {"a row more", from_lengths(9, {2, 0, 3, 1, 0})},
+      {"a column more", {a.rows, 10, a.row_ptr, a.col, a.val}},
+      {"an entry more", from_lengths(9, {2, 0, 3, 2})},
+      {"an entry less", from_lengths(9, {2, 0, 3, 0})},
+      {"an entry in another row", {a.rows, 9, {0, 1, 2, 5, 6}, a.col, a.val}},
+      {"the last entry of a row moved", moved(4, 8)},
+      {"the last entry moved", moved(5, 8)},
+      {"no entries", from_lengths(9, {0, 0, 0, 0})}};
+  for (auto const& [what, b] : others) {
+    auto m = TypeParam::from_csr(a.view());
+    EXPECT_TRUE(fails_with(errc::bad_structure, {"refill", name(owner_traits<TypeParam>::format)},
+                           [&] { m.refill(b.view()); }))
+        << what;
+    EXPECT_TRUE(same_arrays(m.view(), before.view())) << what;
+  }
+}
+
+TYPED_TEST(formats, from_csr_and_refill_refuse_broken_arrays) {
+  csr<double> const a = from_lengths(9, {2, 0, 3, 1});
+  csr<double> bad = a;
+  bad.col[3] = 9;
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"col[3]", "9", "[0, 9)"},
+                         [&] { TypeParam::from_csr(bad.view()); }));
+  auto m = TypeParam::from_csr(a.view());
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"col[3]"}, [&] { m.refill(bad.view()); }));
+  EXPECT_TRUE(same_arrays(m.view(), TypeParam::from_csr(a.view()).view()));
+}
+
+TYPED_TEST(formats, copies_are_deep) {
+  csr<double> const a = from_lengths(9, {2, 0, 3, 1});
+  auto m = TypeParam::from_csr(a.view());
+  auto const copy = m;
+  m.view().arrays([&](char const* n, void const* p, std::size_t) {
+    copy.view().arrays([&](char const*, void const* q, std::size_t) { EXPECT_NE(p, q) << n; });
+  });
+  m.refill(other_values(a).view());
+  EXPECT_TRUE(same_arrays(copy.view(), TypeParam::from_csr(a.view()).view()));
+  EXPECT_TRUE(copy == TypeParam::from_csr(a.view()));
+  EXPECT_FALSE(copy == m);
+}
+
+TYPED_TEST(formats, a_moved_from_one_can_be_assigned_and_destroyed) {
+  csr<double> const a = from_lengths(9, {2, 0, 3, 1});
+  auto m = TypeParam::from_csr(a.view());
+  auto const expected = m;
+  auto const taken = std::move(m);
+  EXPECT_TRUE(same_arrays(taken.view(), expected.view()));
+  m = expected;
+  EXPECT_TRUE(same_arrays(m.view(), expected.view()));
+  auto& self = m;
+  m = self;
+  EXPECT_TRUE(same_arrays(m.view(), expected.view()));
+}
+
+// Every allocation fails in turn: nothing leaks, nothing changes, and the error says what it is.
+TYPED_TEST(formats, failing_memory_leaks_nothing_and_changes_nothing) {
+  for (char const* const which :
+       {"lengths_0_to_70_unsorted_duplicates", "lengths_70_to_0", "0x5"}) {
+    csr<double> const a = find(which).matrix;
+    csr<double> const before = a;
+    csr<double> const fresh = rough(a, 4);
+    auto const whole = TypeParam::from_csr(a.view());
+    failing_memory memory;
+    cpu const where{.threads = 1, .memory = &memory};
+    auto const until_it_works = [&](auto&& f) {
+      for (std::size_t k = 1; k < 100; ++k) {
+        memory.fail_at(k);
+        try {
+          f();
+        } catch (error const& e) {
+          EXPECT_EQ(e.code(), errc::out_of_memory) << e.what();
+          EXPECT_EQ(memory.outstanding(), 0u) << which << ", allocation " << k;
+          continue;
+        }
+        EXPECT_EQ(memory.allocations(), k - 1) << "it swallowed a failure";
+        return;
+      }
+      ADD_FAILURE() << "more allocations than one would think";
+    };
+    until_it_works([&] {
+      auto const m = TypeParam::from_csr(a.view(), {}, where);
+      EXPECT_TRUE(same_arrays(m.view(), whole.view()));
+    });
+    EXPECT_TRUE(same_arrays(a.view(), before.view()));
+    until_it_works(
+        [&] { EXPECT_TRUE(same_arrays(whole.to_csr(where).view(), whole.to_csr().view())); });
+    auto m = whole;
+    bool done = false;
+    until_it_works([&] {
+      EXPECT_TRUE(same_arrays(m.view(), whole.view())); // after each failure
+      m.refill(fresh.view(), where);
+      done = true;
+    });
+    EXPECT_TRUE(done);
+    EXPECT_TRUE(same_arrays(m.view(), TypeParam::from_csr(fresh.view()).view()));
+    EXPECT_EQ(memory.outstanding(), 0u);
+  }
+}
+
+} // namespace
+} // namespace tulle::test

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// gtest's main, and a skip by name where the instruction set asked for is one that this processor
+// lacks.
+#include "tulle/core/machine.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <string_view>
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (char const* const wanted = std::getenv("TULLE_ISA"))
+    for (tulle::isa const i : {tulle::isa::baseline, tulle::isa::avx2, tulle::isa::avx512})
+      if (std::string_view(wanted) == tulle::name(i) && !tulle::has(i)) {
+        std::printf("skipped: this processor does not run %s\n", wanted);
+        return 77;
+      }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Memory that fails when told to, and counts.
+#pragma once
+#include <cstddef>
+#include <memory_resource>
+#include <new>
+
+namespace tulle::test {
+
+/// Throws at its k-th allocation, and at all after it; knows what has not come back. Not for
+/// several threads.
+class failing_memory final : public std::pmr::memory_resource {
+public:
+  explicit failing_memory(std::size_t fail_at = SIZE_MAX) : fail_at_(fail_at) {}
+
+  std::size_t allocations() const { return allocations_; }
+  std::size_t outstanding() const { return outstanding_; } ///< bytes
+  void fail_at(std::size_t k) {
+    fail_at_ = k;
+    allocations_ = 0;
+  }
+
+private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (++allocations_ >= fail_at_)
+      throw std::bad_alloc();
+    void* const p = ::operator new (bytes, std::align_val_t{alignment});
+    outstanding_ += bytes;
+    return p;
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
+    outstanding_ -= bytes;
+    ::operator delete (p, bytes, std::align_val_t{alignment});
+  }
+  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
+    return this == &other;
+  }
+
+  std::size_t fail_at_;
+  std::size_t allocations_ = 0;
+  std::size_t outstanding_ = 0;
+};
+
+/// How often operator new has run in this process. Naming it links the counting operator new in.
+std::size_t global_allocations() noexcept;
+
+} // namespace tulle::test
