@@ -118,19 +118,23 @@ HWY_INLINE hn::Vec<D> gather_loads(D d, V const* x, I const* index) {
   return hn::Vec<D>{reinterpret_cast<raw>(g)};
 }
 
-/// x[index[0..lanes)], by the gather of AVX-512 where its set runs (core/machine.cpp: not on AMD),
-/// by single loads elsewhere.
+/// Whether the set's gather is worth using wherever it is: AVX-512 on Intel. (On AMD the avx2 set
+/// runs: core/machine.cpp.)
+constexpr bool prefers_gather = HWY_MAX_BYTES == 64;
+
+/// x[index[0..lanes)] by the gather instruction, where the set has one for these types.
 template <class D, class V, class I>
 HWY_INLINE hn::Vec<D> gather(D d, V const* x, I const* index) {
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(V) == sizeof(I)) {
-    return hn::GatherIndex(d, x, hn::LoadU(hn::Rebind<I, D>(), index));
-  } else if constexpr (sizeof(V) > sizeof(I)) { // the double gather takes 64-bit indices
-    auto const narrow = hn::LoadU(hn::Rebind<I, D>(), index);
-    return hn::GatherIndex(d, x, hn::PromoteTo(hn::Rebind<std::int64_t, D>(), narrow));
+  if constexpr (HWY_MAX_BYTES == 16 || sizeof(V) < sizeof(I)) {
+    return gather_loads(d, x, index);
+  } else {
+    hn::Rebind<hwy::MakeSigned<V>, D> const wide; // the double gather takes 64-bit indices
+    if constexpr (sizeof(V) == sizeof(I))
+      return hn::GatherIndex(d, x,
+                             hn::LoadU(wide, reinterpret_cast<hwy::MakeSigned<V> const*>(index)));
+    else
+      return hn::GatherIndex(d, x, hn::PromoteTo(wide, hn::LoadU(hn::Rebind<I, D>(), index)));
   }
-#endif
-  return gather_loads(d, x, index);
 }
 
 /// The sum of all lanes: halves added to halves.

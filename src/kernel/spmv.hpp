@@ -13,7 +13,7 @@ namespace tulle {
 struct plan_view {
   int threads = 1;
   bool transposed = false;
-  bool streaming = false;      // the operands pass the last-level cache by: prefetch pays
+  bool streaming = false;      // entries come from beyond the threads' own caches: prefetch pays
   void* work = nullptr;        // what prepare() asked for, 64-byte aligned
   char const* method = "";     // for path(): set by prepare()
   std::int64_t info[160] = {}; // the kernel's own

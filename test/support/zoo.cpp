@@ -173,6 +173,12 @@ std::vector<animal> build_zoo() {
     add("row_of_" + std::to_string(n) + "_between", from_lengths(9000, {0, n - 1, 5, 0, 3}));
     add("six_rows_of_" + std::to_string(n), from_lengths(9000, repeat(6, n), 7));
   }
+  // The last entry of a row in one tile and its end in the next, the row having come from a tile
+  // before.
+  for (std::int32_t const n : {16383, 16384, 16385})
+    add("row_of_" + std::to_string(n), from_lengths(20000, {n, 3}));
+  add("long_rows_end_with_tiles",
+      from_lengths(30000, {16384, 16383, 16383, 24575, 8191, 16383, 2}));
   add("rows_of_half_a_tile", from_lengths(5000, repeat(12, 4095)));
   add("tile_ends_in_empty_rows",
       from_lengths(9000, join({{8100}, repeat(200, 0), repeat(160, 50), repeat(300, 0), {7}})));
@@ -259,6 +265,8 @@ csr<double> from_lengths(std::int32_t cols, lengths const& length, unsigned seed
   builder b(static_cast<std::int32_t>(length.size()), cols);
   for (std::size_t i = 0; i < length.size(); ++i) {
     auto const n = static_cast<std::int64_t>(length[i]);
+    if (n > cols)
+      throw std::logic_error("from_lengths: a row longer than the matrix is wide");
     for (std::int64_t t = 0; t < n; ++t) { // one column of each of n equal stretches
       std::int64_t const begin = t * cols / n;
       std::int64_t const end = (t + 1) * cols / n;

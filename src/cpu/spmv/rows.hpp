@@ -15,59 +15,75 @@
 namespace tulle::simd::TULLE_ISA {
 namespace {
 
-constexpr std::int64_t tile_steps =
-    8192; // 2048: +3 % for seams on lattice; 65536: idle threads below 100k entries
-constexpr int prefetch_bytes =
-    2048; // ahead in val, half of it in col; 1024 and 4096 within noise of each other
+// 2048 steps: +3 % for seams on lattice; 65536: idle threads below 100k entries.
+constexpr std::int64_t tile_steps = 8192;
+// Ahead in val, half of it in col; 1024 and 4096 are within noise.
+constexpr int prefetch_bytes = 2048;
+// Entries from which a row goes by vectors. Zen 4, one thread, ms by the plain loop and by vectors:
+// random 10 a row 38, 66; banded 17 a row 11.4, 14; poisson3d27 20, 23; fem 62 a row 3.0, 2.1.
+// Uneven rows make vectors guess three branches.
+constexpr int vector_from = 48;
+// A row that spans more bytes of x than this misses the cache, and there the gather instruction
+// keeps more misses in flight than single loads do: lp, ms: 6.9 against 11.8.
+constexpr std::int64_t far_bytes = 1 << 20;
 
-/// The entries [begin, end) of one row times x, or of a piece of one.
+/// A long row by vectors.
+template <bool streaming, bool far, class V, class I>
+HWY_INLINE V long_dot(V const* val, I const* col, V const* x, std::int64_t k, std::int64_t end) {
+  hn::ScalableTag<V> const d;
+  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+  auto const gathered = [&](I const* index) HWY_ATTR {
+    if constexpr (far)
+      return gather(d, x, index);
+    else
+      return gather_loads(d, x, index);
+  };
+  auto s = hn::Zero(d);
+  auto t = hn::Zero(d);
+  for (; k + 2 * lanes <= end; k += 2 * lanes) {
+    if constexpr (streaming) {
+      for (int line = 0; line < 2 * HWY_MAX_BYTES; line += 64)
+        __builtin_prefetch(reinterpret_cast<char const*>(val + k) + prefetch_bytes + line);
+      __builtin_prefetch(reinterpret_cast<char const*>(col + k) + prefetch_bytes / 2);
+    }
+    s = hn::MulAdd(hn::LoadU(d, val + k), gathered(col + k), s);
+    t = hn::MulAdd(hn::LoadU(d, val + k + lanes), gathered(col + k + lanes), t);
+  }
+  if (k + lanes <= end) {
+    s = hn::MulAdd(hn::LoadU(d, val + k), gathered(col + k), s);
+    k += lanes;
+  }
+  V tail = 0;
+  for (; k < end; ++k)
+    tail = mul_add(val[k], x[col[k]], tail);
+  return sum_of(d, hn::Add(s, t)) + tail;
+}
+
+/// The entries [k, end) of one row times x, or of a piece of one.
 template <bool streaming, class V, class I>
 HWY_INLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::int64_t end) {
-  if constexpr (is_pair<V>) {
-    V s{}, t{}; // two chains hide the latency of the adds; complex entries are wide enough to be
-                // bound by memory
-    for (; k + 2 <= end; k += 2) {
-      s = mul_add(val[k], x[col[k]], s);
-      t = mul_add(val[k + 1], x[col[k + 1]], t);
+  if constexpr (!is_pair<V>) {
+    if (end - k >= vector_from) {
+      if (prefers_gather || (static_cast<std::int64_t>(col[end - 1]) - col[k]) *
+                                    static_cast<std::int64_t>(sizeof(V)) >
+                                far_bytes)
+        return long_dot<streaming, true>(val, col, x, k, end);
+      return long_dot<streaming, false>(val, col, x, k, end);
     }
-    if (k < end)
-      s = mul_add(val[k], x[col[k]], s);
-    return s + t;
-  } else {
-    hn::ScalableTag<V> const d;
-    constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
-    V tail = 0;
-    if (end - k < lanes) {
-      for (; k < end; ++k)
-        tail = mul_add(val[k], x[col[k]], tail);
-      return tail;
-    }
-    auto s = hn::Zero(d);
-    auto t = hn::Zero(d);
-    for (; k + 2 * lanes <= end; k += 2 * lanes) {
-      if constexpr (streaming) {
-        __builtin_prefetch(reinterpret_cast<char const*>(val + k) + prefetch_bytes);
-        if constexpr (HWY_MAX_BYTES > 32)
-          __builtin_prefetch(reinterpret_cast<char const*>(val + k + lanes) + prefetch_bytes);
-        __builtin_prefetch(reinterpret_cast<char const*>(col + k) + prefetch_bytes / 2);
-      }
-      s = hn::MulAdd(hn::LoadU(d, val + k), gather(d, x, col + k), s);
-      t = hn::MulAdd(hn::LoadU(d, val + k + lanes), gather(d, x, col + k + lanes), t);
-    }
-    if (k + lanes <= end) {
-      s = hn::MulAdd(hn::LoadU(d, val + k), gather(d, x, col + k), s);
-      k += lanes;
-    }
-    for (; k < end; ++k)
-      tail = mul_add(val[k], x[col[k]], tail);
-    return sum_of(d, hn::Add(s, t)) + tail;
   }
+  V sum{};
+  for (; k < end; ++k)
+    sum = mul_add(val[k], x[col[k]], sum);
+  return sum;
 }
 
 // Runs of short rows of one length (meshes, lattices, stencils) go four rows at a time with the
 // length known to the compiler: no loop, no branch, one reduction for four rows. ns an entry in L2
 // on Zen 4, four a row: 0.49 by dot(), 0.31 so.
 constexpr int longest_short = 8; // above it dot() is as fast
+constexpr int look_every = 8;    // rows after one at which no run began; 1: circuits lose a quarter
+constexpr int run_interval =
+    16; // rows until the next look for a run; a look at each costs a quarter on circuits
 template <class V>
 inline constexpr bool has_quads = !is_pair<V> && HWY_MAX_BYTES >= 4 * sizeof(V);
 
@@ -105,11 +121,12 @@ HWY_INLINE auto quad(V const* val, I const* col, V const* x) {
   }
 }
 
-/// Rows i, i + 4, ... while four in a row have `length` entries and end before step `end`. Returns
-/// the first row left.
-template <int length, class V, class I, class O>
-std::int64_t run_of(O const* ptr, I const* col, V const* val, V const* x, V alpha, V beta, V* y,
-                    bool overwrite, std::int64_t i, std::int64_t rows, std::int64_t end) {
+/// Rows i, i + 4, ... while four in a row have `length` entries, up to row `stop`. Returns the
+/// first row left.
+template <bool streaming, int length, class V, class I, class O>
+HWY_NOINLINE std::int64_t run_of(O const* ptr, I const* col, V const* val, V const* x, V alpha,
+                                 V beta, V* y, bool overwrite, std::int64_t i, std::int64_t rows,
+                                 std::int64_t end) {
   hn::FixedTag<V, 4> const d;
   std::int64_t k = ptr[i];
   while (i + 4 <= rows && k + 4 * length + i + 3 < end &&
@@ -117,6 +134,12 @@ std::int64_t run_of(O const* ptr, I const* col, V const* val, V const* x, V alph
          static_cast<std::int64_t>(ptr[i + 2]) - k == 2 * length &&
          static_cast<std::int64_t>(ptr[i + 3]) - k == 3 * length &&
          static_cast<std::int64_t>(ptr[i + 4]) - k == 4 * length) {
+    if constexpr (streaming) {
+      for (std::size_t line = 0; line < 4 * length * sizeof(V); line += 64)
+        __builtin_prefetch(reinterpret_cast<char const*>(val + k) + prefetch_bytes + line);
+      for (std::size_t line = 0; line < 4 * length * sizeof(I); line += 64)
+        __builtin_prefetch(reinterpret_cast<char const*>(col + k) + prefetch_bytes / 2 + line);
+    }
     auto const sum = quad<length>(val + k, col + k, x);
     auto const a = hn::Set(d, alpha);
     hn::StoreU(overwrite ? hn::Mul(a, sum)
@@ -129,27 +152,27 @@ std::int64_t run_of(O const* ptr, I const* col, V const* val, V const* x, V alph
 }
 
 /// The run that begins at row i, if one does. Returns the first row left: i itself where none does.
-template <class V, class I, class O>
-HWY_INLINE std::int64_t short_run(O const* ptr, I const* col, V const* val, V const* x, V alpha,
-                                  V beta, V* y, bool overwrite, std::int64_t i, std::int64_t rows,
-                                  std::int64_t end) {
+template <bool streaming, class V, class I, class O>
+std::int64_t short_run(O const* ptr, I const* col, V const* val, V const* x, V alpha, V beta, V* y,
+                       bool overwrite, std::int64_t i, std::int64_t rows, std::int64_t end) {
   std::int64_t const length = ptr[i + 1] - ptr[i];
   if (length > longest_short || i + 4 > rows || ptr[i + 4] - ptr[i] != 4 * length)
     return i;
-  switch (length) {
+  if constexpr (has_quads<V>)
+    switch (length) {
 #define TULLE_RUN(n)                                                                               \
   case n:                                                                                          \
-    return run_of<n>(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
-    TULLE_RUN(1)
-    TULLE_RUN(2)
-    TULLE_RUN(3)
-    TULLE_RUN(4)
-    TULLE_RUN(5)
-    TULLE_RUN(6)
-    TULLE_RUN(7)
-    TULLE_RUN(8)
+    return run_of<streaming, n>(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
+      TULLE_RUN(1)
+      TULLE_RUN(2)
+      TULLE_RUN(3)
+      TULLE_RUN(4)
+      TULLE_RUN(5)
+      TULLE_RUN(6)
+      TULLE_RUN(7)
+      TULLE_RUN(8)
 #undef TULLE_RUN
-  }
+    }
   return i;
 }
 static_assert(longest_short == 8);
@@ -260,19 +283,22 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
           foreign = is_open = false;
           ++i;
         }
-        // Whole rows.
+        // Whole rows. (Searching for the last of them first was a third slower: it misses the
+        // cache.)
+        std::int64_t look_at = i; // the next row at which a run may begin
         while (i < rows) {
           std::int64_t const row_end = ptr[i + 1];
           if (row_end + i >= end)
             break;
-          if constexpr (has_quads<V>) {
+          if (has_quads<V> && i >= look_at) {
             std::int64_t const next =
-                short_run(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
+                short_run<streaming>(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
             if (next != i) {
               i = next;
               k = ptr[i];
               continue;
             }
+            look_at = i + look_every;
           }
           update(y + i, alpha, dot<streaming>(val, col, x, k, row_end), beta, overwrite);
           k = row_end;
