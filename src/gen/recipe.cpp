@@ -132,7 +132,7 @@ recipe like(std::string_view name) {
     for (model const& m : models()) {
       near.consider(m.name);
       each_word(m.aliases, ' ', [&](std::string_view w) { near.consider(w); });
-      known += (known.empty() ? "" : " ") + std::string(m.name);
+      known.append(known.empty() ? "" : " ").append(m.name);
     }
     std::string const more = near.empty() ? "; there are " + known : near.text();
     refuse(errc::unsupported, "gen:like:" + std::string(name), "no such matrix" + more);
@@ -160,7 +160,7 @@ recipe parse(std::string_view spec) {
     std::string known;
     for (generator_info const& g : table) {
       near.consider(g.name);
-      known += (known.empty() ? "" : " ") + std::string(g.name);
+      known.append(known.empty() ? "" : " ").append(g.name);
     }
     refuse(errc::unsupported, spec, "no such generator" + near.text() + "; there are " + known);
   }
@@ -187,13 +187,13 @@ std::string text(recipe const& r) {
   generator_info const& g = table[static_cast<std::size_t>(r.family)];
   std::string s = "gen:" + std::string(g.name);
   if (r.family == family::like) {
-    s += ":" + std::string(r.number[0] < models().size() ? models()[r.number[0]].name : "?");
+    s.append(":").append(r.number[0] < models().size() ? models()[r.number[0]].name : "?");
   } else {
     parameters const p(g.parameters);
     bool const square = r.family == family::dense && r.number[0] == r.number[1];
     std::size_t const numbers = square ? p.required : p.names.size();
     for (std::size_t k = 0; k < numbers; ++k)
-      s += ":" + std::to_string(r.number[k]);
+      s.append(":").append(std::to_string(r.number[k]));
   }
   return r.seed == 0 ? s : s + "@" + std::to_string(r.seed);
 }

@@ -498,7 +498,10 @@ class Devices(CommandLine):
 
 class Terminal(CommandLine):
     def test_progress_shows_and_leaves(self):
-        ours, theirs = pty.openpty()
+        try:
+            ours, theirs = pty.openpty()
+        except OSError as e:
+            self.skipTest(f"no terminal to be had here: {e}")
         done = subprocess.run([TULLE, "info", "gen:rmat:10:4"], stdout=subprocess.PIPE,
                               stderr=theirs)
         os.close(theirs)

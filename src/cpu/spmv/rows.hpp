@@ -22,7 +22,7 @@ constexpr int prefetch_bytes = 2048;
 // Entries from which a row goes by vectors. Zen 4, one thread, ms by the plain loop and by vectors:
 // random 10 a row 38, 66; banded 17 a row 11.4, 14; poisson3d27 20, 23; fem 62 a row 3.0, 2.1.
 // Uneven rows make vectors guess three branches.
-constexpr int vector_from = 48;
+constexpr int vector_from = 32;
 // A row that spans more bytes of x than this misses the cache, and there the gather instruction
 // keeps more misses in flight than single loads do: lp, ms: 6.9 against 11.8.
 constexpr std::int64_t far_bytes = 1 << 20;
@@ -81,7 +81,7 @@ HWY_INLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::in
 // length known to the compiler: no loop, no branch, one reduction for four rows. ns an entry in L2
 // on Zen 4, four a row: 0.49 by dot(), 0.31 so.
 constexpr int longest_short = 8; // above it dot() is as fast
-constexpr int look_every = 8;    // rows after one at which no run began; 1: circuits lose a quarter
+constexpr int look_every = 32;   // rows after one at which no run began; 1: circuits lose a quarter
 constexpr int run_interval =
     16; // rows until the next look for a run; a look at each costs a quarter on circuits
 template <class V>
@@ -156,7 +156,12 @@ template <bool streaming, class V, class I, class O>
 std::int64_t short_run(O const* ptr, I const* col, V const* val, V const* x, V alpha, V beta, V* y,
                        bool overwrite, std::int64_t i, std::int64_t rows, std::int64_t end) {
   std::int64_t const length = ptr[i + 1] - ptr[i];
-  if (length > longest_short || i + 4 > rows || ptr[i + 4] - ptr[i] != 4 * length)
+  if (i + 4 > rows)
+    return i;
+  // One test: where lengths vary, either half of it would be guessed wrong half of the time.
+  bool const may_begin = static_cast<int>(length <= longest_short) &
+                         static_cast<int>(ptr[i + 4] - ptr[i] == 4 * length);
+  if (!may_begin)
     return i;
   if constexpr (has_quads<V>)
     switch (length) {
