@@ -15,13 +15,12 @@
 namespace tulle::simd::TULLE_ISA {
 namespace {
 
-// 2048 steps: +3 % for seams on lattice; 65536: idle threads below 100k entries.
+// A guess: other sizes have not been measured.
 constexpr std::int64_t tile_steps = 8192;
-// Ahead in val, half of it in col; 1024 and 4096 are within noise.
+// Ahead in val, half of it in col; other distances have not been measured.
 constexpr int prefetch_bytes = 2048;
-// Entries from which a row goes by vectors. Zen 4, one thread, ms by the plain loop and by vectors:
-// random 10 a row 38, 66; banded 17 a row 11.4, 14; poisson3d27 20, 23; fem 62 a row 3.0, 2.1.
-// Uneven rows make vectors guess three branches.
+// Entries from which a row goes by vectors. fem, 62 a row, is faster so; grids of 27, bands of 17 and uneven
+// rows looked slower, in noisy runs that changed other things too.
 constexpr int vector_from = 32;
 // A row that spans more bytes of x than this misses the cache, and there the gather instruction
 // keeps more misses in flight than single loads do: lp, ms: 6.9 against 11.8.
@@ -81,9 +80,7 @@ HWY_INLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::in
 // length known to the compiler: no loop, no branch, one reduction for four rows. ns an entry in L2
 // on Zen 4, four a row: 0.49 by dot(), 0.31 so.
 constexpr int longest_short = 8; // above it dot() is as fast
-constexpr int look_every = 32;   // rows after one at which no run began; 1: circuits lose a quarter
-constexpr int run_interval =
-    16; // rows until the next look for a run; a look at each costs a quarter on circuits
+constexpr int look_every = 32;   // rows after one at which no run began; not tuned
 template <class V>
 inline constexpr bool has_quads = !is_pair<V> && HWY_MAX_BYTES >= 4 * sizeof(V);
 
@@ -288,8 +285,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
           foreign = is_open = false;
           ++i;
         }
-        // Whole rows. (Searching for the last of them first was a third slower: it misses the
-        // cache.)
+        // Whole rows.
         std::int64_t look_at = i; // the next row at which a run may begin
         while (i < rows) {
           std::int64_t const row_end = ptr[i + 1];

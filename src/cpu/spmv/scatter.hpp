@@ -16,7 +16,7 @@ namespace tulle::simd::TULLE_ISA {
 namespace {
 
 constexpr int most_blocks = 64;
-constexpr std::int64_t least_block = 4096; // entries; below it the join costs more than the scatter
+constexpr std::int64_t least_block = 4096; // entries; a guess, not measured
 // plan_view::info: [0] blocks, [1 + 2b] and [2 + 2b] the range of y that block b touches
 constexpr int info_lo = 1, info_hi = 2;
 static_assert(1 + 2 * most_blocks <= 160);
