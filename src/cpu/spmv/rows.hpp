@@ -15,13 +15,18 @@
 namespace tulle::simd::TULLE_ISA {
 namespace {
 
-// A guess: other sizes have not been measured.
+// Zen 4, two threads, times as of 8192 on twelve generated matrices: 2048 and 32768 within 3 %.
 constexpr std::int64_t tile_steps = 8192;
-// Ahead in val, half of it in col; other distances have not been measured.
-constexpr int prefetch_bytes = 2048;
-// Entries from which a row goes by vectors. fem, 62 a row, is faster so; grids of 27, bands of 17 and uneven
-// rows looked slower, in noisy runs that changed other things too.
-constexpr int vector_from = 32;
+// Ahead in val, half of it in col. ms on lattice with 512, 1024, 2048, 4096: .98, .92, .90, .84; on
+// fem 1.30, 1.35, 1.33, 1.22; elsewhere alike.
+constexpr int prefetch_bytes = 4096;
+// Entries from which a row goes by vectors. 8: 1.4 times as long on random rows of 8 on average;
+// 24: as 16; 32: 1.3 times as long on a grid of 27.
+constexpr int vector_from = 16;
+// Entries from which a row among shorter ones does: turning to vectors for one row and back costs a
+// wrong guess. ms on random rows of 10 on average, and rmat 20: 16: 16.7, 26.7; 32: 15.4, 24.3; 48:
+// as 32.
+constexpr int vector_among_short = 32;
 // A row that spans more bytes of x than this misses the cache, and there the gather instruction
 // keeps more misses in flight than single loads do: lp, ms: 6.9 against 11.8.
 constexpr std::int64_t far_bytes = 1 << 20;
@@ -58,9 +63,10 @@ HWY_INLINE V long_dot(V const* val, I const* col, V const* x, std::int64_t k, st
   return sum_of(d, hn::Add(s, t)) + tail;
 }
 
-/// The entries [k, end) of one row times x, or of a piece of one.
+/// The entries [k, end) of one row times x, or of a piece of one. Not inlined: with the vector
+/// loops beside it, the loop over short rows took 1.1 to 1.6 times as long.
 template <bool streaming, class V, class I>
-HWY_INLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::int64_t end) {
+HWY_NOINLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::int64_t end) {
   if constexpr (!is_pair<V>) {
     if (end - k >= vector_from) {
       if (prefers_gather || (static_cast<std::int64_t>(col[end - 1]) - col[k]) *
@@ -79,8 +85,11 @@ HWY_INLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::in
 // Runs of short rows of one length (meshes, lattices, stencils) go four rows at a time with the
 // length known to the compiler: no loop, no branch, one reduction for four rows. ns an entry in L2
 // on Zen 4, four a row: 0.49 by dot(), 0.31 so.
-constexpr int longest_short = 8; // above it dot() is as fast
-constexpr int look_every = 32;   // rows after one at which no run began; not tuned
+constexpr int longest_short = vector_from - 1; // 8: 1.1 to 1.4 times as long on rows of 9 and 11
+// Rows from one at which no run began to the next that is looked at, doubled each time until a run
+// begins. 32 each time: 5 % more on random rows; 32 at first: 1.3 times as long on poisson3d7,
+// whose runs end every hundred rows.
+constexpr int look_after = 2;
 template <class V>
 inline constexpr bool has_quads = !is_pair<V> && HWY_MAX_BYTES >= 4 * sizeof(V);
 
@@ -103,8 +112,8 @@ HWY_INLINE auto quad(V const* val, I const* col, V const* x) {
       V const* const v = val + r * length;
       I const* const c = col + r * length;
       auto s = hn::Mul(hn::LoadU(d, v), gather_loads(d, x, c));
-      if constexpr (whole == 8)
-        s = hn::MulAdd(hn::LoadU(d, v + 4), gather_loads(d, x, c + 4), s);
+      for (int j = 4; j < whole; j += 4)
+        s = hn::MulAdd(hn::LoadU(d, v + j), gather_loads(d, x, c + j), s);
       return s;
     };
     auto const a = row(0);
@@ -173,11 +182,37 @@ std::int64_t short_run(O const* ptr, I const* col, V const* val, V const* x, V a
       TULLE_RUN(6)
       TULLE_RUN(7)
       TULLE_RUN(8)
+      TULLE_RUN(9)
+      TULLE_RUN(10)
+      TULLE_RUN(11)
+      TULLE_RUN(12)
+      TULLE_RUN(13)
+      TULLE_RUN(14)
+      TULLE_RUN(15)
 #undef TULLE_RUN
     }
   return i;
 }
-static_assert(longest_short == 8);
+static_assert(longest_short == 15);
+
+/// Rows from i to `stop` of fewer than vector_among_short entries, one by one, while they end
+/// before step `end` of the path. Returns the first row left.
+template <class V, class I, class O>
+HWY_NOINLINE std::int64_t short_rows(O const* ptr, I const* col, V const* val, V const* x, V alpha,
+                                     V beta, V* y, bool overwrite, std::int64_t i,
+                                     std::int64_t stop, std::int64_t end) {
+  std::int64_t k = ptr[i];
+  for (; i < stop; ++i) {
+    std::int64_t const row_end = ptr[i + 1];
+    if (row_end + i >= end || row_end - k >= vector_among_short)
+      break;
+    V sum{};
+    for (; k < row_end; ++k)
+      sum = mul_add(val[k], x[col[k]], sum);
+    update(y + i, alpha, sum, beta, overwrite);
+  }
+  return i;
+}
 
 /// Rows ended before step `at` of the path.
 template <class O>
@@ -286,24 +321,28 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
           ++i;
         }
         // Whole rows.
-        std::int64_t look_at = i; // the next row at which a run may begin
+        std::int64_t look_at = has_quads<V> ? i : rows; // the next row at which a run may begin
+        std::int64_t skip = look_after;
         while (i < rows) {
           std::int64_t const row_end = ptr[i + 1];
           if (row_end + i >= end)
             break;
-          if (has_quads<V> && i >= look_at) {
+          if (row_end - k >= vector_from) {
+            update(y + i, alpha, dot<streaming>(val, col, x, k, row_end), beta, overwrite);
+            k = row_end;
+            ++i;
+            continue;
+          }
+          if (i >= look_at) {
             std::int64_t const next =
                 short_run<streaming>(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
-            if (next != i) {
-              i = next;
-              k = ptr[i];
-              continue;
-            }
-            look_at = i + look_every;
+            skip = next == i ? 2 * skip : look_after;
+            look_at = next + skip;
+            i = next;
           }
-          update(y + i, alpha, dot<streaming>(val, col, x, k, row_end), beta, overwrite);
-          k = row_end;
-          ++i;
+          i = short_rows(ptr, col, val, x, alpha, beta, y, overwrite, i,
+                         look_at < rows ? look_at : rows, end);
+          k = ptr[i];
         }
         // The row that this tile's end cuts.
         if (i < rows && k < end - i) {
