@@ -18,14 +18,14 @@ asan: setup
 	cmake --build --preset asan
 	ctest --preset asan
 
-tsan: setup
-	@command -v clang++ >/dev/null && test -e /usr/lib/llvm-14/lib/libomp.so || { echo "make tsan needs: apt-get install clang libomp-dev" >&2; exit 1; }
+tsan:
+	@scripts/setup clang libomp-dev
 	cmake --preset tsan >/dev/null
 	cmake --build --preset tsan
 	ctest --preset tsan
 
-fuzz: setup
-	@command -v clang++ >/dev/null || { echo "make fuzz needs: apt-get install clang" >&2; exit 1; }
+fuzz:
+	@scripts/setup clang
 	cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz
 	build/fuzz/test/fuzz/matrix_market_fuzz -max_total_time=300 -timeout=20 build/fuzz/corpus test/fuzz/corpus/matrix_market
