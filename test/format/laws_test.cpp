@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What every format keeps, written once.
-#include "tulle/core/registry.hpp"
-
 #include "support/expect.hpp"
+#include "support/formats.hpp"
 #include "support/memory.hpp"
 #include "support/zoo.hpp"
 
@@ -11,21 +10,6 @@
 
 namespace tulle::test {
 namespace {
-
-template <class Tuple>
-struct to_gtest;
-template <class... F>
-struct to_gtest<std::tuple<F...>> {
-  using type = testing::Types<F...>;
-};
-using every_format = to_gtest<formats_over<double, std::int32_t, std::int32_t>::type>::type;
-
-struct format_names {
-  template <class F>
-  static std::string GetName(int) {
-    return name(owner_traits<F>::format);
-  }
-};
 
 template <class F>
 class formats : public testing::Test {};
