@@ -27,7 +27,8 @@ tsan:
 fuzz:
 	@scripts/setup clang
 	cmake --preset fuzz >/dev/null
-	cmake --build --preset fuzz
+	cmake --build --preset fuzz --target matrix_market_fuzz
+	mkdir -p build/fuzz/corpus
 	build/fuzz/test/fuzz/matrix_market_fuzz -max_total_time=300 -timeout=20 build/fuzz/corpus test/fuzz/corpus/matrix_market
 
 setup:

@@ -5,27 +5,34 @@
 #pragma once
 #include "tulle/core/any_matrix.hpp"
 
+#include "dispatch/pattern.hpp"
+
 namespace tulle::dispatch {
 
 struct format_ops {
   any_matrix (*from_csr)(void const* csr_view, cpu const& where) = nullptr;
   any_matrix (*to_csr)(void const* view, cpu const& where) = nullptr;
   bool (*overlaps)(void const* view, void const* first, void const* last) = nullptr;
+  std::uint64_t (*pattern)(void const* view, int threads) = nullptr; // hash of what the indices are
+  std::uint64_t (*place)(void const* view) = nullptr;                // and of where they lie
 };
 
 template <template <class, class, class> class Format, class V, class I, class O>
 constexpr format_ops make_ops() {
   using owner = Format<V, I, O>;
   using view = decltype(std::declval<owner const&>().view());
-  return {[](void const* a, cpu const& where) -> any_matrix {
-            return owner::from_csr(*static_cast<csr_view<V, I, O> const*>(a), {}, where);
-          },
-          [](void const* a, cpu const& where) -> any_matrix {
-            return static_cast<view const*>(a)->to_csr(where);
-          },
-          [](void const* a, void const* first, void const* last) {
-            return detail::overlaps(*static_cast<view const*>(a), first, last);
-          }};
+  return {
+      [](void const* a, cpu const& where) -> any_matrix {
+        return owner::from_csr(*static_cast<csr_view<V, I, O> const*>(a), {}, where);
+      },
+      [](void const* a, cpu const& where) -> any_matrix {
+        return static_cast<view const*>(a)->to_csr(where);
+      },
+      [](void const* a, void const* first, void const* last) {
+        return detail::overlaps(*static_cast<view const*>(a), first, last);
+      },
+      [](void const* a, int threads) { return pattern_of(*static_cast<view const*>(a), threads); },
+      [](void const* a) { return place_of(*static_cast<view const*>(a)); }};
 }
 
 /// That format's operations on that type; fields are nullptr where it is not built.

@@ -14,6 +14,7 @@ struct plan_view {
   int threads = 1;
   bool transposed = false;
   bool streaming = false;      // entries come from beyond the threads' own caches: prefetch pays
+  bool one_pattern = false;    // set by prepare(): what it found holds for this pattern alone
   void* work = nullptr;        // what prepare() asked for, 64-byte aligned
   char const* method = "";     // for path(): set by prepare()
   std::int64_t info[160] = {}; // the kernel's own

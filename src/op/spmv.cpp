@@ -23,6 +23,8 @@ struct spmv_plan::state {
   std::size_t rows = 0, cols = 0, nnz = 0;
   spmv_kernel const* kernel = nullptr;
   plan_view view;
+  std::uint64_t pattern = 0,
+                place = 0; // of the indices, where the view holds for one pattern alone
 };
 
 namespace {
@@ -167,6 +169,11 @@ void spmv_plan::make(where const& w, spmv_operand a) {
     if (bytes > w.workspace_limit)
       fail(errc::out_of_memory, "spmv: %zu bytes of workspace wanted, the limit is %zu", bytes,
            w.workspace_limit);
+    if (s.view.one_pattern) {
+      auto const& ops = dispatch::ops(m.format, m.type);
+      s.pattern = ops.pattern(m.view, s.view.threads);
+      s.place = ops.place(m.view);
+    }
     workspace_ = array<std::byte>(bytes, w.memory);
     s.view.work = workspace_.data();
     path_ = std::string("cpu/") + name(set) + " " + name(m.format) + suffix + " " + s.view.method +
@@ -209,6 +216,16 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
     return spmv(&made, w, kind, alpha, a, x, x_size, beta, y, y_size);
   }
   spmv_plan::state& s = plan->get();
+  if (s.view.one_pattern) {
+    auto const& ops = dispatch::ops(a.matrix.format, a.matrix.type);
+    std::uint64_t const place = ops.place(a.matrix.view);
+    if (place != s.place && ops.pattern(a.matrix.view, s.view.threads) != s.pattern)
+      fail(errc::bad_structure,
+           "spmv: the plan is for another pattern: this %s has other indices than the one it was "
+           "made for",
+           name(a.matrix.format));
+    s.place = place;
+  }
   s.kernel->run({alpha, a.matrix.view, x, beta, y, &s.view});
 }
 

@@ -2,6 +2,7 @@
 
 // What spmv refuses, what a plan promises, and that a refusal leaves y as it was.
 #include "tulle/core/machine.hpp"
+#include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmv.hpp"
 
@@ -187,6 +188,24 @@ TEST(spmv_plan, refuses_another_shape_format_or_transposition) {
   plan = std::move(moved);
   EXPECT_NO_THROW(spmv(plan, 2.0, a, x, 0.0, y));
   EXPECT_EQ(y, (doubles{6, 6, 8, 36}));
+}
+
+// Same shape, same number of entries, other places: blocks of the plan's workspace would be missed.
+TEST(spmv_plan, refuses_another_pattern_where_it_relies_on_one) {
+  csr<double> const a = generate("banded:20000:2");
+  csr<double> const copy = a;
+  csr<double> b = a;
+  for (auto& j : b.col)
+    j = a.cols - 1 - j;
+  doubles const x(20000, 1);
+  doubles y(20000, 3), expected(20000, 0);
+  spmv_plan plan(cpu{.threads = 2}, transposed(a));
+  expect_refused(errc::bad_structure, {"plan", "pattern"}, y,
+                 [&] { spmv(plan, 1.0, transposed(b), x, 0.0, y); });
+  spmv(cpu{.threads = 2}, 1.0, transposed(a), x, 0.0, expected);
+  EXPECT_NO_THROW(spmv(plan, 1.0, transposed(copy), x, 0.0, y));
+  EXPECT_EQ(y, expected);
+  EXPECT_NO_THROW(spmv(plan, 1.0, transposed(a), x, 0.0, y));
 }
 
 TEST(spmv_plan, serves_other_values_on_the_same_pattern) {

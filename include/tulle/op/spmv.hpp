@@ -30,7 +30,9 @@ struct spmv_operand {
 } // namespace detail
 
 /// What spmv computes once per pattern: the kernel, its partition, its workspace. Any matrix of the
-/// same format, type and pattern may be multiplied with it.
+/// same format, type and pattern may be multiplied with it. Where the kernel relies on the pattern,
+/// index arrays at another address are compared with it by their hash, once; changing the indices
+/// in place is not noticed.
 class spmv_plan : public plan {
 public:
   template <matrix A>

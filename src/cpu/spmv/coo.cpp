@@ -27,6 +27,7 @@ std::size_t prepare(coo_view<V, I, O> const& a, plan_view& p) {
     unsorted |= target[k] < target[k - 1];
   if (unsorted)
     return prepare_scatter<V>(target, nnz, p);
+  p.one_pattern = true;
   p.info[0] = by_runs;
   p.method = "runs";
   return static_cast<std::size_t>(nnz / tile_steps + 1) * sizeof(V);

@@ -72,6 +72,7 @@ inline std::int64_t block_begin(std::int64_t nnz, std::int64_t b, std::int64_t b
 template <class V, class I>
 std::size_t prepare_scatter(I const* target, std::int64_t nnz, plan_view& p) {
   int const fine = fine_blocks(nnz);
+  p.one_pattern = true;
 #pragma omp parallel for num_threads(p.threads) schedule(static)
   for (int b = 0; b < fine; ++b) {
     std::int64_t lo = INT64_MAX;
