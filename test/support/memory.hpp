@@ -31,7 +31,7 @@ private:
   }
   void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
     outstanding_ -= bytes;
-    ::operator delete (p, bytes, std::align_val_t{alignment});
+    ::operator delete (p, std::align_val_t{alignment}); // clang has no sized form by default
   }
   bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
     return this == &other;
