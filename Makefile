@@ -2,9 +2,11 @@
 # make run     builds and shows the main job: every format on a set of matrices
 # make test    builds and runs all tests
 # make asan    the quick tests under the address and undefined-behaviour sanitizers; likewise make tsan
+# make bench   measures tulle against its peers on generated matrices: build/bench.json and build/bench.html
+# make bench-peers   fetches further peers first (scripts/peers), into build/peers
 # Each installs what is missing first (scripts/setup).
 
-.PHONY: run test asan tsan fuzz setup clean
+.PHONY: run test bench bench-peers asan tsan fuzz setup clean
 SHELL := /bin/bash
 
 run: build/release/.built
@@ -12,6 +14,15 @@ run: build/release/.built
 
 test: build/release/.built
 	ctest --preset release
+
+bench: build/release/.built
+	build/release/apps/tulle bench spmv --suite generated --json build/bench.json
+	build/release/apps/tulle bench report build/bench.json -o build/bench.html
+
+bench-peers: setup
+	scripts/peers
+	cmake --preset release >/dev/null
+	cmake --build --preset release
 
 asan: setup
 	cmake --preset asan >/dev/null

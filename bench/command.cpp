@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/core/error.hpp"
 
+#include "apps/support/restart.hpp"
 #include "bench/bench.hpp"
-#include "bench/report.hpp"
+#include "bench/compare.hpp"
+#include "bench/html/page.hpp"
+#include "bench/run_info.hpp"
+#include "bench/spgemm/spgemm.hpp"
+#include "bench/spmm/spmm.hpp"
 #include "bench/spmv/spmv.hpp"
+#include "bench/suites.hpp"
+#include "bench/table.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
@@ -14,64 +22,170 @@
 namespace tulle::bench {
 namespace {
 
-// One of each kind, a few seconds each.
-std::vector<std::string> const quick_suite{
-    "gen:poisson2d5:1000", "gen:poisson3d27:60", "gen:fem:60000",          "gen:lattice:500000",
-    "gen:rmat:17:16",      "gen:circuit:200000", "gen:lp:1024:250000:1300"};
-// The sizes that documentation quotes: well above the caches where the class allows it.
-std::vector<std::string> const generated_suite{
-    "gen:poisson2d5:2000",      "gen:poisson2d9:1500",  "gen:poisson3d7:160",
-    "gen:poisson3d27:100",      "gen:fem:60000",        "gen:lattice:500000",
-    "gen:rmat:18:16",           "gen:rmat:20:16",       "gen:circuit:500000",
-    "gen:lp:4096:1100000:2600", "gen:banded:1000000:8", "gen:random:1000000:1000000:10000000",
-    "gen:permutation:4000000",  "gen:dense:2048"};
+using operation = std::vector<record>(std::string const& matrix, options const& o,
+                                      std::vector<std::string>& remarks);
 
-// OpenMP reads its settings when it is loaded, so pinned threads need a second start of the
-// program.
-void pin_threads() {
-  if (std::getenv("OMP_PROC_BIND"))
-    return;
-  setenv("OMP_PROC_BIND", "close", 1);
-  setenv("OMP_PLACES", "cores", 0);
-  std::vector<std::string> words;
-  std::ifstream line("/proc/self/cmdline", std::ios::binary);
-  for (std::string word; std::getline(line, word, '\0');)
-    words.push_back(word);
-  std::vector<char*> arguments;
-  for (auto& w : words)
-    arguments.push_back(w.data());
-  arguments.push_back(nullptr);
-  execv("/proc/self/exe", arguments.data()); // where that fails, unpinned threads do
+void write(std::ofstream& file, std::string const& name, std::string const& text) {
+  if (file.is_open() && !(file << text << std::flush))
+    fail(errc::io, "%s: could not be written to the end", name.c_str());
 }
 
-void run(options const& o) {
-  pin_threads();
-  std::vector<std::string> const& matrices = !o.matrices.empty()      ? o.matrices
-                                             : o.suite == "generated" ? generated_suite
-                                                                      : quick_suite;
+std::ofstream open(std::string const& name) {
+  std::ofstream file(name);
+  if (!file)
+    fail(errc::io, "%s: cannot be written", name.c_str());
+  return file;
+}
+
+// One table for each number of columns.
+void print_tables(std::vector<record> const& records) {
+  for (auto first = records.begin(); first != records.end();) {
+    auto const last = std::find_if(first, records.end(),
+                                   [&](record const& r) { return r.columns != first->columns; });
+    fmt::print("{}\n", table({first, last}, isatty(STDOUT_FILENO)));
+    first = last;
+  }
+  std::fflush(stdout);
+}
+
+void run(std::string const& op, operation* measure_one, options const& o) {
+  // A thread that moves between cores takes its cache with it and shows as noise.
+  setenv("OMP_PLACES", "cores", 0);
+  app::restart_with("OMP_PROC_BIND", "close");
   std::ofstream json;
-  if (!o.json.empty()) {
-    json.open(o.json);
-    if (!json)
-      fail(errc::io, "%s: cannot be written", o.json.c_str());
-  }
+  if (!o.json.empty())
+    json = open(o.json);
+  run_watch const watch(o);
   std::vector<record> all;
-  for (auto const& matrix : matrices) {
-    auto const records = spmv(matrix, o);
-    fmt::print("{}\n", table(records, isatty(STDOUT_FILENO)));
-    std::fflush(stdout);
-    for (record const& r : records) {
-      all.push_back(r);
-      if (json.is_open())
-        json << json_line(r) << '\n';
-    }
+  std::vector<std::string> remarks;
+  for (auto const& matrix : matrices_of(o, op)) {
+    auto const records = measure_one(matrix, o, remarks);
+    print_tables(records);
+    all.insert(all.end(), records.begin(), records.end());
   }
-  fmt::print("ratio: time of a read of the CSR arrays, x and y over the time of the call; 1 is as "
-             "fast as CSR can be.\n"
-             "convert: time of conversion and planning, in calls.\n{}",
+  std::sort(remarks.begin(), remarks.end());
+  remarks.erase(std::unique(remarks.begin(), remarks.end()), remarks.end());
+  for (auto const& remark : remarks)
+    fmt::print("Note: {}.\n", remark);
+  write(json, o.json, json_line(watch.info(remarks)) + "\n");
+  for (record const& r : all)
+    write(json, o.json, json_line(r) + "\n");
+  if (all.empty())
+    fail(errc::unsupported, "bench %s: nobody computes this on %s", op.c_str(), o.backend.c_str());
+  fmt::print("ratio: time of the bound over the time of the call, side by side; the median, and "
+             "where it lies 95 times of 100.\n"
+             "       1 is as fast as CSR can be. convert: conversion and planning, in calls.\n{}",
              closing_line(all));
-  if (json.is_open() && !json.flush())
-    fail(errc::io, "%s: could not be written to the end", o.json.c_str());
+}
+
+void add_operation(CLI::App& bench, std::string const& op, std::string const& about,
+                   operation* measure_one) {
+  auto const o = std::make_shared<options>();
+  auto* const command = bench.add_subcommand(op, about);
+  command->add_option("matrix", o->matrices,
+                      "Files (.mtx, .mtx.gz) or generators (gen:fem:60000); none: the suite");
+  command
+      ->add_option("--suite", o->suite, "quick, generated, large, thesis (stand-ins by name), real")
+      ->check(CLI::IsMember(suite_names()));
+  command->add_option("--folder", o->folder,
+                      "Of .mtx and .mtx.gz files: all of them for real; those that thesis names");
+  command->add_option("--backend", o->backend, "Where to compute")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command->add_option("--formats", o->formats, "Formats, separated by commas, or all")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--peers", o->peers, "Peers, separated by commas; all or none")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--value", o->value, "Value type")
+      ->check(CLI::IsMember({"f32", "f64"}))
+      ->capture_default_str();
+  command->add_option("--index", o->index, "Index type")
+      ->check(CLI::IsMember({"i32", "i64"}))
+      ->capture_default_str();
+  command->add_option("--threads", o->threads, "Threads; 0: all")->check(CLI::Range(0, 4096));
+  if (op == "spmv")
+    command->add_option("--sweep", o->sweep,
+                        "One contestant a value, without peers: threads=1,2,4");
+  if (op == "spmm")
+    command->add_option("--columns", o->columns, "Columns of X, separated by commas")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(1, 4096));
+  if (op == "spgemm")
+    command->add_option("--product", o->product, "aa: A A; aat: A A^T")
+        ->check(CLI::IsMember({"aa", "aat"}))
+        ->capture_default_str();
+  command->add_option("--json", o->json, "Write the run and its records to this file, one a line");
+  auto* const quick = command->add_flag_callback(
+      "--quick", [o] { o->how = effort::quick; }, "A tenth of a second for each contestant");
+  command
+      ->add_flag_callback(
+          "--thorough", [o] { o->how = effort::thorough; },
+          "Up to five seconds for each contestant instead of half of one")
+      ->excludes(quick);
+  command->add_flag("--cold", o->cold, "Flush the caches before each call");
+  command->footer(
+      fmt::format("Examples:\n"
+                  "  tulle bench {0}\n"
+                  "  tulle bench {0} gen:poisson3d27:100 cant.mtx.gz --threads 2 --json out.json\n"
+                  "  tulle bench {0} --suite generated --formats csr --peers eigen,openmp",
+                  op));
+  command->callback([op, measure_one, o] { run(op, measure_one, *o); });
+}
+
+void add_report(CLI::App& bench) {
+  struct arguments {
+    std::vector<std::string> files;
+    std::string out = "report.html";
+    std::string title = "tulle bench";
+  };
+  auto const a = std::make_shared<arguments>();
+  auto* const command = bench.add_subcommand("report", "One HTML page of results, losses first");
+  command->add_option("results", a->files, "Files that --json wrote")->required();
+  command->add_option("-o,--output", a->out, "The page")->capture_default_str();
+  command->add_option("--title", a->title, "Its title")->capture_default_str();
+  command->footer(
+      "Example:\n  tulle bench spmv --json out.json && tulle bench report out.json -o out.html");
+  command->callback([a] {
+    results all;
+    for (auto const& name : a->files) {
+      results const one = read_results(name);
+      all.run = one.run;
+      all.records.insert(all.records.end(), one.records.begin(), one.records.end());
+    }
+    std::ofstream page = open(a->out);
+    write(page, a->out, html_page(all, a->title));
+    fmt::print("{}: {} records\n", a->out, all.records.size());
+  });
+}
+
+void add_compare(CLI::App& bench) {
+  struct arguments {
+    std::string before, after;
+    double threshold = .05;
+  };
+  auto const a = std::make_shared<arguments>();
+  auto* const command =
+      bench.add_subcommand("compare", "What got slower or faster between two runs, beyond noise");
+  command->add_option("old", a->before, "A file that --json wrote")->required();
+  command->add_option("new", a->after, "A later one")->required();
+  command->add_option("--threshold", a->threshold, "What counts, 0.05 for 5 %")
+      ->check(CLI::Range(0.0, 10.0))
+      ->capture_default_str();
+  command->footer("Exit status 1 where something of tulle's got slower.\n\n"
+                  "Example:\n  tulle bench compare before.json after.json --threshold 0.1");
+  command->callback([a] {
+    comparison const c = compare(read_results(a->before), read_results(a->after));
+    fmt::print("{}", text_of(c, a->threshold));
+    auto const slower = std::count_if(c.rows.begin(), c.rows.end(), [&](difference const& d) {
+      return d.new_one.peer.empty() && d.factor < 1 && d.is_beyond(a->threshold);
+    });
+    if (slower > 0)
+      fail(errc::backend, "%td of %zu rows got slower by more than %g %%", slower, c.rows.size(),
+           a->threshold * 100);
+  });
 }
 
 } // namespace
@@ -80,34 +194,11 @@ void add_bench_command(CLI::App& app) {
   auto* const bench =
       app.add_subcommand("bench", "Measure operations, formats and peers side by side");
   bench->require_subcommand(1);
-  auto const o = std::make_shared<options>();
-  auto* const spmv = bench->add_subcommand("spmv", "y = A x in every format");
-  spmv->add_option("matrix", o->matrices,
-                   "Files (.mtx, .mtx.gz) or generators (gen:fem:60000); none: the suite");
-  spmv->add_option("--suite", o->suite, "quick or generated")
-      ->check(CLI::IsMember({"quick", "generated"}));
-  spmv->add_option("--formats", o->formats, "Formats, separated by commas, or all")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  spmv->add_option("--peers", o->peers, "Peers, separated by commas; all or none")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  spmv->add_option("--value", o->value, "Value type")
-      ->check(CLI::IsMember({"f32", "f64"}))
-      ->capture_default_str();
-  spmv->add_option("--index", o->index, "Index type")
-      ->check(CLI::IsMember({"i32", "i64"}))
-      ->capture_default_str();
-  spmv->add_option("--threads", o->threads, "Threads; 0: all")->check(CLI::Range(0, 4096));
-  spmv->add_option("--json", o->json, "Write one record a line to this file");
-  spmv->add_flag("--quick", o->quick,
-                 "A tenth of a second for each contestant instead of half of one");
-  spmv->add_flag("--cold", o->cold, "Flush the caches before each call");
-  spmv->footer("Examples:\n"
-               "  tulle bench spmv\n"
-               "  tulle bench spmv gen:poisson3d27:100 cant.mtx.gz --threads 2 --json out.json\n"
-               "  tulle bench spmv --suite generated --formats csr --peers eigen,openmp");
-  spmv->callback([o] { run(*o); });
+  add_operation(*bench, "spmv", "y = A x in every format", spmv);
+  add_operation(*bench, "spmm", "Y = A X with a few columns", spmm);
+  add_operation(*bench, "spgemm", "C = A A or A A^T, all sparse", spgemm);
+  add_report(*bench);
+  add_compare(*bench);
 }
 
 } // namespace tulle::bench

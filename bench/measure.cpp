@@ -10,69 +10,122 @@
 namespace tulle::bench {
 namespace {
 
+constexpr double least_turn = 2e-3; // below a millisecond the clock and the wake-up of threads show
+constexpr std::size_t least_rounds = 9;
+
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void flush_caches() {
-  static std::vector<char> big(4 * std::max(machine::here().l3, std::size_t{64} << 20));
-  for (std::size_t i = 0; i < big.size(); i += 64)
-    ++big[i];
+class host_watch : public stopwatch {
+public:
+  void start() override { start_ = now(); }
+  double stop() override { return now() - start_; }
+  void flush() override {
+    if (big_.empty())
+      big_.resize(4 * std::max(machine::here().l3, std::size_t{64} << 20));
+    for (std::size_t i = 0; i < big_.size(); i += 64)
+      ++big_[i];
+  }
+
+private:
+  double start_ = 0;
+  std::vector<char> big_;
+};
+
+/// Seconds a call, of `repeats`.
+double turn(contestant const& c, stopwatch& host, int repeats, bool cold) {
+  stopwatch& watch = c.watch ? *c.watch : host;
+  if (cold)
+    watch.flush();
+  if (c.timed_run) {
+    double sum = 0;
+    for (int r = 0; r < repeats; ++r)
+      sum += c.timed_run();
+    return sum / repeats;
+  }
+  if (!cold)
+    c.run();
+  watch.start();
+  for (int r = 0; r < repeats; ++r)
+    c.run();
+  return watch.stop() / repeats;
 }
 
-timing summary(std::vector<double>& t) {
-  std::sort(t.begin(), t.end());
-  auto const at = [&](double q) {
-    return t[static_cast<std::size_t>(q * static_cast<double>(t.size() - 1) + .5)];
-  };
-  return {at(.5), t.front(), (at(.75) - at(.25)) / at(.5)};
+struct budget {
+  double seconds;   // for each contestant
+  double precision; // half the interval of a median, over the median
+};
+budget budget_of(effort how) {
+  switch (how) {
+  case effort::quick:
+    return {.1, .05};
+  case effort::normal:
+    return {.5, .02};
+  case effort::thorough:
+    break;
+  }
+  return {5, .01};
+}
+
+bool is_known(std::vector<double> const& values, double precision) {
+  statistic const s = statistic_of(values);
+  return s.high - s.low <= 2 * precision * s.median;
 }
 
 } // namespace
 
-double seconds_of(std::function<void()> const& call) {
-  double const start = now();
-  call();
-  return now() - start;
+statistic statistic_of(std::vector<double> values) {
+  if (values.empty())
+    return {};
+  std::sort(values.begin(), values.end());
+  auto const n = static_cast<double>(values.size());
+  auto const at = [&](double rank) {
+    return values[static_cast<std::size_t>(std::clamp(rank + .5, 0.0, n - 1))];
+  };
+  statistic s;
+  s.median = at(.5 * (n - 1));
+  s.least = values.front();
+  s.spread = s.median > 0 ? (at(.75 * (n - 1)) - at(.25 * (n - 1))) / s.median : 0;
+  // The number of values below the true median is binomial: order statistics bound it, whatever
+  // the distribution.
+  double const reach = .98 * std::sqrt(n);
+  s.low = at(.5 * (n - 1) - reach);
+  s.high = at(.5 * (n - 1) + reach);
+  return s;
 }
 
-std::vector<timing> measure(std::vector<std::function<void()>> const& calls,
-                            measure_options const& options) {
-  constexpr double least_turn =
-      2e-3; // below a millisecond the clock and the wake-up of threads show
+statistic ratio_of(rounds const& times, std::size_t with, std::size_t of) {
+  std::vector<double> ratios;
+  for (std::size_t r = 0; r < times[of].size(); ++r)
+    ratios.push_back(times[with][r] / times[of][r]);
+  return statistic_of(std::move(ratios));
+}
+
+rounds measure(std::vector<contestant> const& contestants, effort how, bool cold) {
+  budget const allowed = budget_of(how);
+  host_watch host;
   std::vector<int> repeats;
-  std::vector<std::vector<double>> times(calls.size());
-  std::vector<double> spent(calls.size());
-  for (auto const& call : calls) {
-    call();
-    double const once = std::max(seconds_of(call), 1e-7);
-    repeats.push_back(options.cold ? 1
-                                   : std::max(1, static_cast<int>(std::ceil(least_turn / once))));
+  for (contestant const& c : contestants) {
+    turn(c, host, 1, false);
+    double const once = std::max(turn(c, host, 1, false), 1e-7);
+    repeats.push_back(cold ? 1 : std::max(1, static_cast<int>(std::ceil(least_turn / once))));
   }
-  for (bool more = true; more;) {
-    more = false;
-    for (std::size_t c = 0; c < calls.size(); ++c) {
-      if (spent[c] >= options.seconds &&
-          times[c].size() >= static_cast<std::size_t>(options.least_turns))
-        continue;
-      more = true;
-      double const turn = now();
-      if (options.cold)
-        flush_caches();
-      else
-        calls[c]();
-      double const start = now();
-      for (int r = 0; r < repeats[c]; ++r)
-        calls[c]();
-      double const end = now();
-      times[c].push_back((end - start) / repeats[c]);
-      spent[c] += end - turn;
+  rounds times(contestants.size());
+  double const end = now() + allowed.seconds * static_cast<double>(contestants.size());
+  for (std::size_t round = 0; !contestants.empty(); ++round) {
+    // Each round begins with another one: who comes after whom would else be the same each time.
+    for (std::size_t k = 0; k < contestants.size(); ++k) {
+      std::size_t const c = (k + round) % contestants.size();
+      times[c].push_back(turn(contestants[c], host, repeats[c], cold));
     }
+    bool const over = now() >= end;
+    if (round + 1 >= least_rounds &&
+        (over || std::all_of(times.begin(), times.end(),
+                             [&](auto const& t) { return is_known(t, allowed.precision); })))
+      break;
   }
-  std::vector<timing> result;
-  for (auto& t : times)
-    result.push_back(summary(t));
-  return result;
+  return times;
 }
 
 } // namespace tulle::bench

@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Timing, always the same way: contestants take turns, so that a noisy neighbour hits all of them.
+/// Timing, always the same way. Contestants take turns in rounds, so that a noisy neighbour hits
+/// all of them, and what is compared is compared within a round: a ratio of two times of one round
+/// moves far less than either time.
 #pragma once
+#include "bench/contestant.hpp"
+#include "bench/options.hpp"
+
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 namespace tulle::bench {
 
-struct timing {
+/// A number that was seen many times.
+struct statistic {
   double median = 0;
-  double fastest = 0;
-  double spread = 0; ///< between the quartiles, over the median
+  double least = 0;
+  double spread = 0;        ///< between the quartiles, over the median
+  double low = 0, high = 0; ///< where the median lies, 95 times of 100
 };
+statistic statistic_of(std::vector<double> values);
 
-struct measure_options {
-  double seconds = 1.0; ///< for each contestant
-  int least_turns = 9;
-  bool cold = false; ///< flush the caches before each call
-};
+/// Seconds of a call: of each contestant, in each round.
+using rounds = std::vector<std::vector<double>>;
 
-/// Times each of `calls`. A turn is one call to warm up and then enough to take two milliseconds;
-/// turns go round the contestants until each has had its time.
-std::vector<timing> measure(std::vector<std::function<void()>> const& calls,
-                            measure_options const& options);
+/// Rounds until every median is known to a few per cent of its value, or the time is over: a tenth
+/// of a second for each contestant, half of one, or five. A turn is one call to warm up, then as
+/// many as take two milliseconds; cold: one call after putting everything out of the caches.
+rounds measure(std::vector<contestant> const& contestants, effort how, bool cold);
 
-/// Seconds of one call.
-double seconds_of(std::function<void()> const& call);
+/// time[with] over time[of], round by round.
+statistic ratio_of(rounds const& times, std::size_t with, std::size_t of);
 
 /// A piece of memory that a call must read at least once.
 struct stretch {

@@ -2,17 +2,18 @@
 
 // The loop that everyone writes first.
 #include "bench/peers/peer.hpp"
+#include "bench/peers/result.hpp"
 
 namespace tulle::bench {
 
 template <class V, class I>
-contestant make_openmp(spmv_problem<V, I> const& p) {
+std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   contestant c;
   c.peer = "openmp";
   c.path = "plain loop, rows dealt evenly";
   c.bytes = c.peak_bytes = detail::bytes_of(p.a);
-  c.multiply = [p](void* out) {
-    V* const y = static_cast<V*>(out);
+  V* const y = keep_result(c, p);
+  c.run = [p, y] {
     csr_view<V, I, I> const a = p.a;
     V const* const x = p.x;
 #pragma omp parallel for num_threads(p.threads) schedule(static)
@@ -23,9 +24,9 @@ contestant make_openmp(spmv_problem<V, I> const& p) {
       y[i] = sum;
     }
   };
-  return c;
+  return {c};
 }
 
-TULLE_INSTANTIATE_PEER(openmp)
-
 } // namespace tulle::bench
+
+TULLE_PEER

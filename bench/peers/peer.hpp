@@ -1,46 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a contestant is, tulle's or a peer's. A peer is one file here and one line in
-/// bench/CMakeLists.txt.
+/// What a peer's file includes. A peer is one file here and one line in bench/peers/CMakeLists.txt;
+/// it is built as a module, libtulle_peer_<name>.so, so that a library that is missing or does not
+/// load is one line of output and nothing worse.
+///
+///     template <class V, class I>
+///     std::vector<contestant> contestants(spmv_problem<V, I> const& p) { ... }   // any overloads
+///     TULLE_PEER
+///
+/// Operations and types without an overload are taken as not offered. An exception is one line of
+/// output too. TULLE_PEER is for problems on the CPU; a peer elsewhere says TULLE_PEER_FOR("cuda").
 #pragma once
-#include "tulle/format/csr.hpp"
+#include "bench/contestant.hpp"
+#include "bench/problem.hpp"
 
-#include <functional>
-#include <string>
+#include <type_traits>
+#include <vector>
 
 namespace tulle::bench {
 
-/// y = A x, in V with I for indices and offsets.
-template <class V, class I>
-struct spmv_problem {
-  csr_view<V, I, I> a;
-  V const* x;
-  int threads;
-};
-
-struct contestant {
-  std::string backend = "cpu";
-  std::string format = "csr";
-  std::string path;
-  std::string peer;           ///< empty for tulle's own
-  double convert_seconds = 0; ///< from csr, planning included
-  std::size_t bytes = 0;      ///< of the matrix as it multiplies
-  std::size_t peak_bytes = 0; ///< with plan and workspace
-  std::function<void(void* y)> multiply;
-};
-
-#define TULLE_PEER(name)                                                                           \
-  template <class V, class I>                                                                      \
-  contestant make_##name(spmv_problem<V, I> const& p);
-TULLE_PEER(openmp)
-TULLE_PEER(eigen)
-#undef TULLE_PEER
-
-/// In a peer's file: the types that the bench offers.
-#define TULLE_INSTANTIATE_PEER(name)                                                               \
-  template contestant make_##name(spmv_problem<float, std::int32_t> const&);                       \
-  template contestant make_##name(spmv_problem<double, std::int32_t> const&);                      \
-  template contestant make_##name(spmv_problem<float, std::int64_t> const&);                       \
-  template contestant make_##name(spmv_problem<double, std::int64_t> const&);
+/// The one symbol of a module.
+using peer_entry = void(any_problem const& problem, std::vector<contestant>& to);
 
 } // namespace tulle::bench
+
+#define TULLE_PEER TULLE_PEER_FOR("cpu")
+#define TULLE_PEER_FOR(where)                                                                      \
+  extern "C" __attribute__((visibility("default"))) void tulle_peer(                               \
+      tulle::bench::any_problem const& problem, std::vector<tulle::bench::contestant>& to) {       \
+    using namespace tulle::bench;                                                                  \
+    if (problem.backend != where)                                                                  \
+      return;                                                                                      \
+    std::visit(                                                                                    \
+        [&](auto const& op) {                                                                      \
+          std::visit(                                                                              \
+              [&](auto const& p) {                                                                 \
+                if constexpr (requires { contestants(p); })                                        \
+                  to = contestants(p);                                                             \
+              },                                                                                   \
+              op);                                                                                 \
+        },                                                                                         \
+        problem.op);                                                                               \
+  }

@@ -496,6 +496,67 @@ class Devices(CommandLine):
         self.assertTrue(found["instruction_sets"][0]["active"])
 
 
+class Bench(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.records = self.path("bench.json")
+
+    def bench(self, *more):
+        return self.good("bench", "spmv", "gen:lattice:2000", "--quick", "--threads", 2, *more)
+
+    def results(self):
+        with open(self.records) as file:
+            run, *records = map(json.loads, file)
+        return run, records
+
+    def test_records_say_what_ran(self):
+        text = self.bench("--json", self.records)
+        self.assertIn("tulle csr", text)
+        self.assertIn("Fastest:", text)
+        run, records = self.results()
+        self.assertTrue(run["run"])
+        self.assertTrue(run["pinned"])
+        self.assertEqual(sorted(r["format"] for r in records if not r["peer"]),
+                         ["coo", "csc", "csr"])
+        for r in records:
+            self.assertTrue(r["verified"])
+            self.assertEqual((r["rows"], r["nnz"]), (2000, 8000))
+            self.assertGreater(r["csr_bound_ratio"], 0)
+            self.assertGreaterEqual(r["turns"], 9)
+
+    def test_report_is_a_page(self):
+        self.bench("--json", self.records)
+        page = self.path("page.html")
+        self.good("bench", "report", self.records, "-o", page)
+        with open(page) as file:
+            text = file.read()
+        self.assertTrue(text.startswith("<!DOCTYPE html>"))
+        self.assertEqual(text.count("data-bar="), len(self.results()[1]))
+
+    def test_a_run_compared_with_itself_is_the_same(self):
+        self.bench("--json", self.records)
+        self.assertIn(" 0 slower, 0 faster", self.good("bench", "compare", self.records, self.records))
+
+    def test_what_got_slower_is_exit_status_one(self):
+        self.bench("--json", self.records, "--peers", "none")
+        run, records = self.results()
+        fast, slow = self.path("fast.json"), self.path("slow.json")
+        for name, ratio in ((fast, 1), (slow, .5)):
+            with open(name, "w") as file:
+                print(json.dumps(run), file=file)
+                for r in records:
+                    r["csr_bound_ratio"] = r["ratio_low"] = r["ratio_high"] = ratio
+                    print(json.dumps(r), file=file)
+        said = self.bad("bench", "compare", fast, slow, expect=["3 of 3 rows got slower"])
+        self.assertEqual(said.count("tulle c"), 3)
+        self.good("bench", "compare", slow, fast)
+
+    def test_suites(self):
+        self.bad("bench", "spmv", "--suite", "real", expect=["--folder"])
+        self.bad("bench", "spmv", "--suite", "real", "--folder", self.path("nowhere"), expect=["nowhere"])
+        self.bad("bench", "spmv", "gen:lattice:2000", "--peers", "nobody", expect=["nobody"])
+
+
 class Terminal(CommandLine):
     def test_progress_shows_and_leaves(self):
         try:

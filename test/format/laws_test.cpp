@@ -148,7 +148,7 @@ TYPED_TEST(formats, refill_refuses_another_pattern_and_changes_nothing) {
   for (auto const& [what, b] : others) {
     auto m = TypeParam::from_csr(a.view());
     EXPECT_TRUE(fails_with(errc::bad_structure, {"refill", name(owner_traits<TypeParam>::format)},
-                           [&] { m.refill(b.view()); }))
+                           [&, &b = b] { m.refill(b.view()); }))
         << what;
     EXPECT_TRUE(same_arrays(m.view(), before.view())) << what;
   }

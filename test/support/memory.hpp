@@ -44,5 +44,7 @@ private:
 
 /// How often operator new has run in this process. Naming it links the counting operator new in.
 std::size_t global_allocations() noexcept;
+/// Whether this build can count them.
+bool counts_global_allocations() noexcept;
 
 } // namespace tulle::test

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/contest.hpp"
+
+#include "apps/support/progress.hpp"
+#include "bench/load.hpp"
+#include "bench/measure.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tulle::bench {
+namespace {
+
+// A bound that moves by more than this, or a host that gives more than this to others, is said.
+constexpr double noisy_spread = .15;
+constexpr double noisy_steal = .02;
+
+record describe(contest const& about, contestant const& who, options const& o) {
+  record r = about.about;
+  r.backend = who.backend;
+  r.format = who.format;
+  r.path = who.path;
+  r.peer = who.peer;
+  r.option = who.option;
+  r.option_value = who.option_value;
+  if (who.threads > 0)
+    r.threads = who.threads;
+  r.cache = o.cold ? "cold" : "warm";
+  r.convert_seconds = who.convert_seconds;
+  r.bytes = who.bytes;
+  r.peak_bytes = who.peak_bytes;
+  return r;
+}
+
+bool is_right(contest const& about, contestant const& who, std::vector<std::string>& remarks) {
+  try {
+    if (who.poison)
+      who.poison();
+    who.run();
+    return about.verify(who);
+  } catch (std::exception const& e) {
+    remarks.push_back(fmt::format("{} {} on {}: {}", who.peer.empty() ? "tulle" : who.peer,
+                                  who.format, about.about.matrix, e.what()));
+    return false;
+  }
+}
+
+} // namespace
+
+std::vector<record> hold(contest const& c, options const& o, std::vector<std::string>& remarks) {
+  app::progress progress(c.about.matrix);
+  std::vector<contestant> timed; // the bound first
+  std::vector<record> wrong;
+  for (bool const bound : {true, false})
+    for (contestant const& who : c.contestants) {
+      if (who.is_bound != bound)
+        continue;
+      progress.label(fmt::format("{}: verifying {} {}", c.about.matrix,
+                                 who.peer.empty() ? "tulle" : who.peer, who.format));
+      if (bound || is_right(c, who, remarks))
+        timed.push_back(who);
+      else
+        wrong.push_back(describe(c, who, o));
+    }
+
+  progress.label(c.about.matrix + ": measuring");
+  load_meter const meter;
+  rounds const times = measure(timed, o.how, o.cold);
+  progress.clear();
+
+  std::vector<record> records;
+  bool const has_bound = !timed.empty() && timed.front().is_bound;
+  for (std::size_t k = has_bound ? 1 : 0; k < timed.size(); ++k) {
+    statistic const t = statistic_of(times[k]);
+    record r = describe(c, timed[k], o);
+    r.verified = true;
+    r.turns = static_cast<int>(times[k].size());
+    r.seconds = t.median;
+    r.fastest = t.least;
+    r.spread = t.spread;
+    r.gflops = 1e-9 * c.flops / t.median;
+    r.gbytes_per_s = 1e-9 * (static_cast<double>(timed[k].bytes) + c.vector_bytes) / t.median;
+    r.convert_calls = r.convert_seconds / t.median;
+    if (has_bound) {
+      statistic const ratio = ratio_of(times, 0, k);
+      r.bound_gbytes_per_s = 1e-9 * c.bound_bytes / statistic_of(times[0]).median;
+      r.csr_bound_ratio = ratio.median;
+      r.ratio_low = ratio.low;
+      r.ratio_high = ratio.high;
+    }
+    records.push_back(r);
+  }
+  if (has_bound) {
+    double const spread = statistic_of(times[0]).spread;
+    double const steal = meter.steal();
+    if (spread > noisy_spread || steal > noisy_steal)
+      remarks.push_back(fmt::format("the machine was busy during {}: the bound moved by {:.0f} %, "
+                                    "{:.1f} % of the time went to others",
+                                    c.about.matrix, spread * 100, steal * 100));
+  }
+  records.insert(records.end(), wrong.begin(), wrong.end());
+  return records;
+}
+
+} // namespace tulle::bench

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// SciPy's csr_array in a process of its own, which runs scipy_peer.py and says how long it took. The
+// two talk over a socket: the process ends when our end closes, also when we are killed.
+#include "bench/peers/peer.hpp"
+
+#include "tulle/core/fail.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <memory>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tulle::bench {
+namespace {
+
+// The script lies beside this module.
+std::string script() {
+  static char const here = 0;
+  Dl_info where;
+  if (dladdr(&here, &where) == 0)
+    fail(errc::backend, "scipy: where am I?");
+  std::string const module = where.dli_fname;
+  return module.substr(0, module.rfind('/') + 1) + "scipy_peer.py";
+}
+
+class python {
+public:
+  python() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+      fail(errc::backend, "scipy: socketpair failed");
+    here_ = ends[0];
+    posix_spawn_file_actions_t wiring;
+    posix_spawn_file_actions_init(&wiring);
+    posix_spawn_file_actions_adddup2(&wiring, ends[1], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&wiring, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&wiring, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    std::string interpreter = TULLE_SCIPY_PYTHON, file = script();
+    char* const arguments[] = {interpreter.data(), file.data(), nullptr};
+    int const status =
+        posix_spawnp(&child_, interpreter.c_str(), &wiring, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&wiring);
+    close(ends[1]);
+    if (status != 0) {
+      close(here_);
+      fail(errc::backend, "scipy: %s does not start: error %d", interpreter.c_str(), status);
+    }
+  }
+  python(python const&) = delete;
+  ~python() {
+    close(here_);
+    kill(child_, SIGKILL); // it holds nothing that must be put away
+    waitpid(child_, nullptr, 0);
+  }
+
+  void say(void const* data, std::size_t bytes) {
+    auto const* at = static_cast<char const*>(data);
+    while (bytes > 0) {
+      ssize_t const sent = send(here_, at, bytes, MSG_NOSIGNAL);
+      if (sent <= 0)
+        fail(errc::backend, "scipy: the process has ended");
+      at += sent;
+      bytes -= static_cast<std::size_t>(sent);
+    }
+  }
+  void say(std::string const& line) { say(line.data(), line.size()); }
+
+  void hear(void* data, std::size_t bytes) {
+    auto* at = static_cast<char*>(data);
+    while (bytes > 0) {
+      ssize_t const got = recv(here_, at, bytes, 0);
+      if (got <= 0)
+        fail(errc::backend, "scipy: the process has ended");
+      at += got;
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
+  std::string hear_line() {
+    std::string line;
+    for (char c = 0; hear(&c, 1), c != '\n';)
+      line += c;
+    return line;
+  }
+
+private:
+  int here_ = -1;
+  pid_t child_ = -1;
+};
+
+} // namespace
+
+template <class V, class I>
+std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
+  auto const process = std::make_shared<python>();
+  auto const rows = static_cast<std::size_t>(p.a.rows), nnz = static_cast<std::size_t>(p.a.nnz);
+  char line[128];
+  std::snprintf(line, sizeof line, "float%zu int%zu %zu %zu %zu\n", 8 * sizeof(V), 8 * sizeof(I),
+                rows, static_cast<std::size_t>(p.a.cols), nnz);
+  process->say(line);
+  I const zero = 0; // a matrix without rows may have no row_ptr
+  process->say(p.a.row_ptr ? p.a.row_ptr : &zero, (rows + 1) * sizeof(I));
+  process->say(p.a.col, nnz * sizeof(I));
+  process->say(p.a.val, nnz * sizeof(V));
+  process->say(p.x, static_cast<std::size_t>(p.a.cols) * sizeof(V));
+
+  contestant c;
+  c.peer = "scipy";
+  c.threads = 1;
+  char version[32] = "";
+  std::string const made = process->hear_line();
+  if (std::sscanf(made.c_str(), "%31s %zu %lf", version, &c.bytes, &c.convert_seconds) != 3)
+    fail(errc::backend, "scipy: %s", made.c_str());
+  c.path = std::string("SciPy ") + version + ", 1 thread, in a process of its own";
+  c.peak_bytes = c.bytes;
+  c.timed_run = [process] {
+    process->say("run\n");
+    return std::strtod(process->hear_line().c_str(), nullptr);
+  };
+  c.run = [timed = c.timed_run] { timed(); };
+  c.result = [process, rows](void* to) {
+    process->say("result\n");
+    process->hear(to, rows * sizeof(V));
+  };
+  c.poison = [process] { process->say("poison\n"); };
+  return {c};
+}
+
+} // namespace tulle::bench
+
+TULLE_PEER

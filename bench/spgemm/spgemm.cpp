@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/spgemm/spgemm.hpp"
+
+#include "tulle/format/csc.hpp"
+
+#include "bench/contest.hpp"
+#include "bench/peer_modules.hpp"
+#include "bench/source.hpp"
+#include "bench/vectors.hpp"
+
+namespace tulle::bench {
+namespace {
+
+/// y = A x in double, and the size of what was added.
+template <class V, class I>
+void multiply(csr_view<V, I, I> a, array<double> const& x, array<double>& y) {
+  auto const rows = static_cast<std::size_t>(a.rows);
+  int const parts = detail::parts_for(static_cast<std::size_t>(a.nnz), 0);
+  detail::parallel(parts, [&](int part) {
+    for (std::size_t i = detail::split(rows, part, parts),
+                     end = detail::split(rows, part + 1, parts);
+         i < end; ++i) {
+      double sum = 0;
+      for (I k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
+        sum += static_cast<double>(a.val[k]) * x[static_cast<std::size_t>(a.col[k])];
+      y[i] = sum;
+    }
+  });
+}
+
+template <class V, class I>
+csr<V, I, I> absolute(csr_view<V, I, I> a) {
+  csr<V, I, I> b(unchecked, a.rows, a.cols,
+                 array<I>(a.row_ptr, static_cast<std::size_t>(a.rows) + 1),
+                 array<I>(a.col, static_cast<std::size_t>(a.nnz)),
+                 array<V>(a.val, static_cast<std::size_t>(a.nnz)));
+  for (V& v : b.val)
+    v = std::fabs(v);
+  return b;
+}
+
+/// Whether C v = A (B v) row by row, for a v that no two columns share: Freivalds' check, at the
+/// cost of three products with a vector. C's arrays are validated; what it cannot see is an
+/// explicit zero too many.
+template <class V, class I>
+class product_check {
+public:
+  explicit product_check(spgemm_problem<V, I> const& p) : p_(p), v_(narrow(p.b.cols)) {
+    for (std::size_t j = 0; j < v_.size(); ++j)
+      v_[j] = 1 + static_cast<double>(j * 2654435761u % 4093) / 4096;
+    array<double> bv(narrow(p.b.rows));
+    expected_ = size_ = array<double>(narrow(p.a.rows));
+    multiply(p.b, v_, bv);
+    multiply(p.a, bv, expected_);
+    multiply(absolute(p.b).view(), v_, bv);
+    multiply(absolute(p.a).view(), bv, size_);
+  }
+  bool holds(csr<V, I, I> const& c) const {
+    if (c.rows != p_.a.rows || c.cols != p_.b.cols)
+      return false;
+    c.validate();
+    array<double> y(narrow(c.rows));
+    multiply(c.view(), v_, y);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      double const terms = static_cast<double>(c.row_ptr[i + 1] - c.row_ptr[i] +
+                                               p_.a.row_ptr[i + 1] - p_.a.row_ptr[i]);
+      if (!(std::fabs(y[i] - expected_[i]) <=
+            (terms + 8) * std::numeric_limits<V>::epsilon() * size_[i]))
+        return false;
+    }
+    return true;
+  }
+
+private:
+  static std::size_t narrow(I n) { return static_cast<std::size_t>(n); }
+  spgemm_problem<V, I> p_;
+  array<double> v_, expected_, size_;
+};
+
+template <class V, class I>
+std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
+                        std::vector<std::string>& remarks) {
+  csr<V, I, I> transposed;
+  if (o.product == "aat") {
+    csc<V, I, I> columns = csc<V, I, I>::from_csr(a.view());
+    transposed = csr<V, I, I>(unchecked, a.cols, a.rows, std::move(columns.col_ptr),
+                              std::move(columns.row), std::move(columns.val));
+  } else if (a.rows != a.cols) {
+    remarks.push_back(matrix + " is not square and has no product with itself");
+    return {};
+  }
+  spgemm_problem<V, I> const p{a.view(), o.product == "aat" ? transposed.view() : a.view(),
+                               threads_of(o)};
+  contest c;
+  c.about = about(o.product == "aat" ? matrix + " A A^T" : matrix, a, "spgemm", o);
+  for (std::size_t k = 0; k < a.col.size(); ++k) {
+    auto const j = static_cast<std::size_t>(a.col[k]);
+    c.flops += 2 * static_cast<double>(p.b.row_ptr[j + 1] - p.b.row_ptr[j]);
+  }
+  product_check<V, I> const check(p);
+  c.verify = [&](contestant const& who) {
+    csr<V, I, I> product;
+    who.result(&product);
+    return check.holds(product);
+  };
+  c.contestants = ask_peers(o.peers, {over_types<spgemm_problem>(p), o.backend}, remarks);
+  return hold(c, o, remarks);
+}
+
+} // namespace
+
+std::vector<record> spgemm(std::string const& matrix, options const& o,
+                           std::vector<std::string>& remarks) {
+  return with_matrix(matrix, o, [&](auto const& a) { return run(matrix, a, o, remarks); });
+}
+
+} // namespace tulle::bench

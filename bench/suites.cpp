@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/suites.hpp"
+
+#include "tulle/core/error.hpp"
+#include "tulle/gen/generate.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace tulle::bench {
+namespace {
+
+using list = std::vector<std::string>;
+
+// One of each kind, a few seconds each.
+list const quick{"gen:poisson2d5:1000",    "gen:poisson3d27:60", "gen:fem:60000",
+                 "gen:lattice:500000",     "gen:rmat:17:16",     "gen:circuit:200000",
+                 "gen:lp:1024:250000:1300"};
+// The sizes that documentation quotes: well above the caches where the class allows it.
+list const generated{
+    "gen:poisson2d5:2000",      "gen:poisson2d9:1500",  "gen:poisson3d7:160",
+    "gen:poisson3d27:100",      "gen:fem:60000",        "gen:lattice:500000",
+    "gen:rmat:18:16",           "gen:rmat:20:16",       "gen:circuit:500000",
+    "gen:lp:4096:1100000:2600", "gen:banded:1000000:8", "gen:random:1000000:1000000:10000000",
+    "gen:permutation:4000000",  "gen:dense:2048"};
+// As large as a GPU wants them.
+list const large{"gen:poisson2d5:4096", "gen:poisson3d27:160",     "gen:fem:500000",
+                 "gen:rmat:21:16",      "gen:circuit:2000000",     "gen:lattice:4000000",
+                 "gen:dense:2048",      "gen:lp:4096:1100000:2600"};
+// For products of two sparse matrices.
+list const products{"gen:poisson2d5:1000", "gen:fem:30000", "gen:rmat:14:16", "gen:lattice:500000"};
+list const large_products{"gen:poisson2d5:1024", "gen:fem:100000", "gen:rmat:17:16",
+                          "gen:lattice:1000000"};
+
+bool is_matrix_file(std::filesystem::path const& p) {
+  std::string const name = p.filename().string();
+  return name.ends_with(".mtx") || name.ends_with(".mtx.gz");
+}
+
+list files_in(std::string const& folder) {
+  if (!std::filesystem::is_directory(folder))
+    fail(errc::io, "%s: is not a folder", folder.c_str());
+  list files;
+  for (auto const& entry : std::filesystem::directory_iterator(folder))
+    if (is_matrix_file(entry.path()))
+      files.push_back(entry.path().string());
+  if (files.empty())
+    fail(errc::io, "%s: no .mtx and no .mtx.gz in it", folder.c_str());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The matrices of Liu's thesis, table A.1: the file itself where the folder has it, else a
+// stand-in.
+list thesis(std::string const& folder) {
+  list all;
+  for (gen::model const& m : gen::models())
+    if (std::string(m.sources).find('L') != std::string::npos) {
+      std::string found = "gen:like:" + std::string(m.name);
+      for (char const* const ending : {".mtx", ".mtx.gz"}) {
+        auto const file = std::filesystem::path(folder) / (std::string(m.name) + ending);
+        if (!folder.empty() && std::filesystem::exists(file))
+          found = file.string();
+      }
+      all.push_back(found);
+    }
+  return all;
+}
+
+} // namespace
+
+std::vector<std::string> const& suite_names() {
+  static list const names{"quick", "generated", "large", "thesis", "real"};
+  return names;
+}
+
+std::vector<std::string> matrices_of(options const& o, std::string const& op) {
+  if (!o.matrices.empty())
+    return o.matrices;
+  if (o.suite == "real") {
+    if (o.folder.empty())
+      fail(errc::io, "--suite real wants --folder, a folder of .mtx or .mtx.gz files");
+    return files_in(o.folder);
+  }
+  if (o.suite == "thesis")
+    return thesis(o.folder);
+  bool const big = o.suite == "large" || (o.suite.empty() && o.backend != "cpu");
+  if (op == "spgemm")
+    return big ? large_products : products;
+  return big ? large : o.suite == "generated" ? generated : quick;
+}
+
+} // namespace tulle::bench
