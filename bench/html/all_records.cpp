@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
 #include <tuple>
 
 namespace tulle::bench::html {
@@ -68,7 +67,7 @@ std::string all_records(results const& r) {
       at->push_back(&one);
   }
   std::string out =
-      "<div class=wide><table class=dense>\n<thead><tr><th>contestant<th class=n>threads"
+      "<div class=wide><table class=\"dense full\">\n<thead><tr><th>contestant<th class=n>threads"
       "<th class=n>turns<th class=n>ms<th class=n>fastest<th class=n>spread, %<th class=n>GFlop/s"
       "<th class=n>GB/s<th class=n>bound, GB/s<th class=n>of bound<th class=n>interval"
       "<th class=n>convert, ms<th class=n>in calls"

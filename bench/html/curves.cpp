@@ -83,7 +83,7 @@ double mean_speedup(group const& g, contender const& c, double calls) {
 } // namespace
 
 std::string performance_profile(group const& g) {
-  if (g.contenders.empty())
+  if (g.contenders.empty() || g.races.size() < 2) // of one matrix the bars say it all
     return {};
   std::vector<std::pair<std::string, look>> names;
   bool const both = !factors_of_best(g, true).empty() && !factors_of_best(g, false).empty();

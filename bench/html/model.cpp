@@ -68,19 +68,6 @@ std::set<std::string> labels_with_threads(std::vector<std::vector<record const*>
   return out;
 }
 
-void rank(race& one) {
-  auto const& v = one.ranked;
-  one.by_ratio = std::all_of(v.begin(), v.end(),
-                             [](entry const& e) { return positive(e.r->csr_bound_ratio); });
-  // By ratio where it can be: it was taken side by side, so that a slow minute of the machine does
-  // not count against those who had their turns in it.
-  std::stable_sort(one.ranked.begin(), one.ranked.end(), [&](entry const& a, entry const& b) {
-    if (one.by_ratio && a.r->csr_bound_ratio != b.r->csr_bound_ratio)
-      return a.r->csr_bound_ratio > b.r->csr_bound_ratio;
-    return a.r->seconds < b.r->seconds;
-  });
-}
-
 void add_contenders(group& g) {
   std::map<std::string, contender> by_name;
   for (race const& one : g.races) {
@@ -131,7 +118,8 @@ void add_races(group& g, std::vector<record const*> const& records) {
         name += fmt::format(" ×{}", r->threads);
       (!r->verified ? one.wrong : timed(*r) ? one.ranked : one.untimed).push_back({r, name});
     }
-    rank(one);
+    std::stable_sort(one.ranked.begin(), one.ranked.end(),
+                     [](entry const& a, entry const& b) { return a.r->seconds < b.r->seconds; });
     g.has_ratio = g.has_ratio || std::any_of(one.ranked.begin(), one.ranked.end(), [](auto& e) {
                     return positive(e.r->csr_bound_ratio);
                   });
@@ -195,6 +183,18 @@ entry const* race::best(bool own) const {
   return nullptr;
 }
 
+bool race::took_part(bool own) const {
+  for (auto const* list : {&ranked, &wrong, &untimed})
+    for (entry const& e : *list)
+      if (e.r->peer.empty() == own)
+        return true;
+  return false;
+}
+
+bool race::lost() const {
+  return took_part(true) && !ranked.empty() && !ranked.front().r->peer.empty();
+}
+
 entry const* race::find(std::string const& wanted) const {
   for (entry const& e : ranked)
     if (e.name == wanted)
@@ -210,8 +210,7 @@ entry const* race::plain_csr() const {
 }
 
 double race::behind(record const& r) const {
-  record const& first = *ranked.front().r;
-  return by_ratio ? first.csr_bound_ratio / r.csr_bound_ratio : r.seconds / first.seconds;
+  return r.seconds / ranked.front().r->seconds;
 }
 
 double flops_per_byte(record const& r) {

@@ -23,15 +23,18 @@ struct race {
   record const* problem;     ///< any record of it, for rows, entries and the like
   std::vector<entry> ranked; ///< verified and timed, fastest first
   std::vector<entry> wrong, untimed;
-  bool by_ratio = false; ///< ranked by csr_bound_ratio; else by seconds, as not all have a ratio
 
   /// The fastest of tulle's, or of the peers; nullptr where there is none.
   entry const* best(bool own) const;
+  /// Whether tulle, or a peer, took part, be it with a wrong result.
+  bool took_part(bool own) const;
+  /// Whether tulle took part and a peer won.
+  bool lost() const;
   /// The fastest of that name.
   entry const* find(std::string const& name) const;
   /// tulle's csr, against which conversions are weighed.
   entry const* plain_csr() const;
-  /// How much longer than the winner: 1 or more. Both must be ranked.
+  /// How much longer than the winner r takes: 1 or more. r must be ranked.
   double behind(record const& r) const;
 };
 

@@ -70,8 +70,13 @@ std::string section(std::string const& title, std::string const& words, std::str
 
 std::string group_part(group const& g) {
   std::string out = fmt::format("<h2 id=\"{}\">{}</h2>\n", g.id, escape(g.title));
-  out += section("Losses", "Where the fastest contestant with a right result is not tulle’s.",
-                 losses(g));
+  out += section(
+      "Losses",
+      g.has_ratio
+          ? "Where the fastest contestant with a right result is not tulle’s. The factor is "
+            "that of the ratios, taken side by side; median times may differ from it."
+          : "Where the fastest contestant with a right result is not tulle’s.",
+      losses(g));
   out +=
       section("Wrong results", "Found out by the check before measuring; in no rank and no plot.",
               wrong_results(g));

@@ -160,15 +160,17 @@ std::string roofline(group const& g) {
   }
   box const b{64, 14, width - 64 - legend_width, height_for(g) - 64};
   scale const x = log_scale(xs, b.left, b.right());
-  double const lowest = *std::min_element(xs.begin(), xs.end());
-  for (auto const& [bandwidth, races] : classes) // so that each slope is in sight at its left end
-    ys.push_back(bandwidth * lowest);
-  drawing d(width, height_for(g), "Roofline: GFlop/s by flops per byte");
-  scale const y = log_scale(ys, b.bottom(), b.top);
-  axes(d, b, x, y, "flops per byte moved (matrix as stored, and vectors)", "GFlop/s");
   auto const most =
       std::max_element(classes.begin(), classes.end(),
                        [](auto const& a, auto const& c) { return a.second < c.second; });
+  // Each slope is in sight at its left end, that of most matrices at its right end too.
+  auto const [lowest, highest] = std::minmax_element(xs.begin(), xs.end());
+  for (auto const& [bandwidth, races] : classes)
+    ys.push_back(bandwidth * *lowest);
+  ys.push_back(most->first * *highest);
+  drawing d(width, height_for(g), "Roofline: GFlop/s by flops per byte");
+  scale const y = log_scale(ys, b.bottom(), b.top);
+  axes(d, b, x, y, "flops per byte moved (matrix as stored, and vectors)", "GFlop/s");
   for (auto const& [bandwidth, races] : classes) {
     double const begin = std::max(x.from, y.from / bandwidth);
     double const end = std::min(x.to, y.to / bandwidth);
@@ -176,9 +178,11 @@ std::string roofline(group const& g) {
       continue;
     d.line({x(begin), y(bandwidth * begin)}, {x(end), y(bandwidth * end)},
            bandwidth == most->first ? "bound" : "bound faint");
-    // Its name is near its upper end: at the right edge, or where it leaves at the top.
-    d.text({x(end) - 8, y(bandwidth * end) + (end < x.to ? 12 : -7)}, "end small",
-           fmt::format("{} GB/s", fixed(bandwidth, 0)));
+    // Its name is at its upper end: above it at the right edge, beside it where it leaves at the
+    // top.
+    bool const leaves = end < x.to;
+    d.text(leaves ? point{x(end) + 8, b.top + 10} : point{b.right() - 6, y(bandwidth * end) - 7},
+           leaves ? "start small" : "end small", fmt::format("{} GB/s", fixed(bandwidth, 0)));
   }
   draw(d, b, g, points, x, y);
   return figure("", d);

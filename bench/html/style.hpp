@@ -43,7 +43,8 @@ thead th { vertical-align: bottom; border-bottom: 1px solid var(--ink); color: v
 .n { text-align: right; }
 td.n { white-space: nowrap; }
 .up { color: #00664b; }
-.dense { min-width: 100%; font-size: 12.5px; line-height: 1.35; }
+.full { min-width: 100%; }
+.dense { font-size: 12.5px; line-height: 1.35; }
 .dense th, .dense td { padding-top: 3px; padding-bottom: 3px; }
 .dense th + th, .dense td + td { padding-left: 0; }
 .dense thead th { font-size: 11.5px; }
@@ -52,7 +53,8 @@ td.n { white-space: nowrap; }
 .path { min-width: 110px; color: var(--soft); font-size: 11.5px; }
 
 figure { margin: 0; min-width: 0; }
-section > figure { margin: 12px 0 24px; }
+section > figure { margin: 12px 0 24px; overflow-x: auto; }
+section > figure svg { min-width: 720px; }
 figcaption { margin: 0 0 4px; font-size: 14px; line-height: 1.35; }
 figcaption b { overflow-wrap: anywhere; }
 .grid figcaption b { display: block; }
@@ -79,10 +81,12 @@ svg .whisker { fill: none; stroke: var(--ink); stroke-width: 1.1; }
   body { max-width: none; padding: 0; font-size: 10.5pt; }
   h2, h3, h4, figcaption { break-after: avoid; }
   figure, tr, aside { break-inside: avoid; }
-  .wide { overflow: visible; }
+  .wide, section > figure { overflow: visible; }
+  section > figure svg { min-width: 0; }
   .two { grid-template-columns: 1fr 1fr; } .three { grid-template-columns: 1fr 1fr 1fr; }
   .grid { gap: 16px 20px; }
-  table, .dense { font-size: 8pt; } .dense thead th, .path { font-size: 7pt; }
+  table, .dense { font-size: 8pt; } thead th, .dense thead th { font-size: 7pt; }
+  .full, .full thead th, .full .path, .full .block th { font-size: 6pt; } .path { min-width: 0; }
   th, td { padding-left: 3px; padding-right: 3px; }
   nav { display: none; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }

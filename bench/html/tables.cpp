@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <iterator>
 
 namespace tulle::bench::html {
 namespace {
@@ -19,8 +18,27 @@ std::string ms(double seconds) {
   return fixed(seconds * 1e3, 3);
 }
 
+std::vector<race const*> lost(group const& g) {
+  std::vector<race const*> out;
+  for (race const& one : g.races)
+    if (one.lost())
+      out.push_back(&one);
+  return out;
+}
+
+/// Of a lost race: infinite where tulle has no right result.
 double factor(race const& one) {
-  return one.behind(*one.best(true)->r);
+  entry const* const own = one.best(true);
+  return own ? one.behind(*own->r) : INFINITY;
+}
+
+bool beyond_noise(race const& one) {
+  entry const* const own = one.best(true);
+  return !own || compare(*one.ranked.front().r, *own->r) == verdict::beyond_noise;
+}
+
+bool contested(race const& one) {
+  return one.took_part(true) && one.best(false);
 }
 
 /// A speedup; faster than csr stands out by weight, not by colour alone.
@@ -121,23 +139,14 @@ std::string count(std::size_t n) {
   return n >= 10'000 ? fmt::format("{:.1f}K", v * 1e-3) : fmt::format("{}", n);
 }
 
-std::vector<race const*> lost(group const& g) {
-  std::vector<race const*> out;
-  for (race const& one : g.races)
-    if (one.best(true) && !one.ranked.front().r->peer.empty())
-      out.push_back(&one);
-  return out;
-}
-
 std::string summary(model const& m) {
   std::string body;
   for (group const& g : m.groups) {
     auto const behind = lost(g);
-    auto const clear = std::count_if(behind.begin(), behind.end(), [](race const* one) {
-      return compare(*one->ranked.front().r, *one->best(true)->r) == verdict::beyond_noise;
-    });
+    auto const clear =
+        std::count_if(behind.begin(), behind.end(), [](auto one) { return beyond_noise(*one); });
+    auto const fought = std::count_if(g.races.begin(), g.races.end(), contested);
     std::size_t wrong = 0;
-    std::size_t fought = 0;
     std::vector<double> over;
     std::vector<double> ratios;
     for (race const& one : g.races) {
@@ -146,17 +155,16 @@ std::string summary(model const& m) {
       entry const* const peer = one.best(false);
       if (own)
         ratios.push_back(own->r->csr_bound_ratio);
-      if (!own || !peer)
-        continue;
-      ++fought;
-      over.push_back(one.behind(*peer->r) / one.behind(*own->r));
+      if (own && peer)
+        over.push_back(one.behind(*peer->r) / one.behind(*own->r));
     }
     double const mean = geometric_mean(over);
     double const of_bound = median(ratios);
     body += fmt::format(
         "<tr><td><a href=\"#{}\">{}</a><td class=n>{}<td class=n><b>{}</b> of {}<td class=n>{}"
         "<td class=n>{}<td class=n>{}<td class=n>{}\n",
-        g.id, escape(g.title), g.races.size(), fought - behind.size(), fought,
+        g.id, escape(g.title), g.races.size(), fought - static_cast<std::ptrdiff_t>(behind.size()),
+        fought,
         behind.empty() ? std::string("none")
                        : fmt::format("{}, {} beyond noise", behind.size(), clear),
         mean > 0 ? fixed(mean, 2) : "–", of_bound > 0 ? fixed(of_bound, 2) : "–",
@@ -171,26 +179,26 @@ std::string summary(model const& m) {
 
 std::string losses(group const& g) {
   auto behind = lost(g);
-  auto const fought = std::count_if(g.races.begin(), g.races.end(), [](race const& one) {
-    return one.best(true) && one.best(false);
-  });
+  auto const fought = std::count_if(g.races.begin(), g.races.end(), contested);
   if (fought == 0)
     return "<p>No matrix was measured with both tulle and a peer.</p>\n";
   if (behind.empty())
     return fmt::format(
-        "<p>None: in all {} cases with a peer a format of tulle’s is the fastest.</p>\n", fought);
+        "<p>None: wherever a peer took part ({} of {} cases), a format of tulle’s is "
+        "the fastest.</p>\n",
+        fought, g.races.size());
   std::stable_sort(behind.begin(), behind.end(),
                    [](race const* a, race const* b) { return factor(*a) > factor(*b); });
   std::string body;
   for (race const* one : behind) {
     entry const& winner = one->ranked.front();
-    entry const& own = *one->best(true);
-    bool const clear = compare(*winner.r, *own.r) == verdict::beyond_noise;
+    entry const* const own = one->best(true);
     body += fmt::format("<tr><td>{}<td>{}<td class=n>{}<td>{}<td class=n>{}<td class=n><b>{}</b>"
                         "<td>{}\n",
-                        escape(one->name), escape(own.name), ms(own.r->seconds),
-                        escape(winner.name), ms(winner.r->seconds), fixed(factor(*one), 2),
-                        clear ? "<b>yes</b>" : "no, intervals overlap");
+                        escape(one->name), own ? escape(own->name) : "no right result",
+                        own ? ms(own->r->seconds) : "–", escape(winner.name), ms(winner.r->seconds),
+                        fixed(factor(*one), 2),
+                        beyond_noise(*one) ? "<b>yes</b>" : "no, intervals overlap");
   }
   return table("",
                "<th>matrix<th>tulle’s best<th class=n>ms<th>faster<th class=n>ms"
@@ -220,7 +228,8 @@ std::string break_even_tables(group const& g) {
     for (auto const* list : {&w.at_50, &w.at_500})
       body += fmt::format("<td class=n>{}<td class=n>{}", speedup(geometric_mean(*list)),
                           speedup(*std::max_element(list->begin(), list->end())));
-    body += fmt::format("<td class=n>{}\n", when_it_pays(w.pays));
+    body += "<td class=n>" +
+            (is_plain_csr(g, c) ? std::string("the measure") : when_it_pays(w.pays)) + "\n";
   }
   if (body.empty())
     return {};

@@ -22,7 +22,4 @@ std::string break_even_tables(group const& g);
 /// Everything, by matrix.
 std::string all_records(results const& r);
 
-/// Races of g that a peer wins.
-std::vector<race const*> lost(group const& g);
-
 } // namespace tulle::bench::html

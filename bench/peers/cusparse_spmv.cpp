@@ -13,9 +13,9 @@ namespace {
 
 using namespace cuda;
 
-constexpr int slice_sizes[] = {2, 8, 32}; // of sliced ELL
-constexpr double most_padding = 3;        // stored entries of sliced ELL, in multiples of nnz
-constexpr double most_fill = 1.5;         // likewise of blocks: beyond that CSR moves fewer bytes
+constexpr int slice_sizes[] = {8, 32}; // of sliced ELL; 2: never fastest on eight large matrices
+constexpr double most_padding = 3;     // stored entries of sliced ELL, in multiples of nnz
+constexpr double most_fill = 1.5; // likewise of blocks: beyond that CSR in double moves fewer bytes
 constexpr int block_sizes[] = {2, 3, 4};
 constexpr int ragged = 4; // entries behind x and y that the last block may touch
 
@@ -63,6 +63,7 @@ struct operands {
 struct prepared {
   stored a;
   vector x, y;
+  buffer x_values; // y's are kept by whoever hands them out
   buffer workspace;
   std::size_t workspace_bytes = 0;
 };
@@ -78,6 +79,7 @@ template <class V, class I>
 prepared prepare(operands<V, I> const& o, stored a, cusparseSpMVAlg_t algorithm, bool preprocess) {
   prepared r;
   r.a = std::move(a);
+  r.x_values = o.x;
   r.x = describe<V>(o.x, r.a.cols);
   r.y = describe<V>(o.y->values, r.a.rows);
   V const alpha = 1, beta = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // CXSparse: y += A x by columns, the textbook's loop in C. It has doubles and one thread.
+#include "tulle/core/fail.hpp"
+
 #include "bench/peers/peer.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
-
-#include "tulle/core/fail.hpp"
 
 #include <cs.h>
 #include <memory>

@@ -2,10 +2,10 @@
 
 // SuiteSparse:GraphBLAS: y = 0, then y += A x over (plus, times), A by row, x and y full. The
 // library keeps indices in 64 bits, whatever the caller has.
+#include "tulle/core/fail.hpp"
+
 #include "bench/peers/peer.hpp"
 #include "bench/peers/seconds.hpp"
-
-#include "tulle/core/fail.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -147,8 +147,7 @@ std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   contestant c;
   c.peer = "graphblas";
   c.path = "SuiteSparse:GraphBLAS " + std::to_string(GxB_IMPLEMENTATION_MAJOR) + "." +
-           std::to_string(GxB_IMPLEMENTATION_MINOR) + "." +
-           std::to_string(GxB_IMPLEMENTATION_SUB);
+           std::to_string(GxB_IMPLEMENTATION_MINOR) + "." + std::to_string(GxB_IMPLEMENTATION_SUB);
   std::shared_ptr<product<V>> m;
   c.convert_seconds = seconds_of([&] { m = std::make_shared<product<V>>(p); });
   c.bytes = c.peak_bytes = m->bytes();

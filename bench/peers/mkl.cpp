@@ -3,11 +3,11 @@
 // oneMKL's inspector-executor routines over the arrays as they are: "csr" is told of many calls and
 // inspects the matrix first, "plain" is not. Interface LP64, threads by GNU's OpenMP, so that one
 // runtime serves everyone in the process.
+#include "tulle/core/fail.hpp"
+
 #include "bench/peers/peer.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
-
-#include "tulle/core/fail.hpp"
 
 #include <memory>
 #include <mkl_service.h>
@@ -46,7 +46,8 @@ void check(sparse_status_t status, char const* what) {
 std::string version() {
   MKLVersion v;
   mkl_get_version(&v);
-  return "oneMKL " + std::to_string(v.MajorVersion) + "." + std::to_string(v.MinorVersion);
+  return "oneMKL " + std::to_string(v.MajorVersion) + "." + std::to_string(v.MinorVersion) + "." +
+         std::to_string(v.UpdateVersion);
 }
 
 std::size_t held() { // by MKL's own allocator, in all

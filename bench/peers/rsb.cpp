@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // librsb: recursive sparse blocks, as they are made ("rsb") and as its tuner leaves them ("tuned").
+#include "tulle/core/fail.hpp"
+
 #include "bench/peers/peer.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
 
-#include "tulle/core/fail.hpp"
-
 #include <memory>
 #include <omp.h>
 #include <rsb.h>
+#include <utility>
 
 namespace tulle::bench {
 namespace {
@@ -28,33 +29,27 @@ void check(rsb_err_t status, char const* what) {
   fail(errc::backend, "rsb: %s: %s", what, why);
 }
 
-void start() { // once in a process
-  static rsb_err_t const started = [] {
-    int const threads = omp_get_max_threads();
-    rsb_err_t const status = rsb_lib_init(RSB_NULL_INIT_OPTIONS);
-    omp_set_num_threads(threads);
-    return status;
-  }();
-  check(started, "rsb_lib_init");
+// RSB_IO_WANT_EXECUTING_THREADS is how many threads a matrix is cut for. How many multiply is
+// settled by rsb_lib_init, which asks OpenMP; matrices outlive its renewal.
+void use_threads(int threads) {
+  static int used = 0;
+  if (threads == used)
+    return;
+  if (std::exchange(used, 0) != 0)
+    check(rsb_lib_exit(RSB_NULL_EXIT_OPTIONS), "rsb_lib_exit");
+  int const before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  rsb_err_t const status = rsb_lib_init(RSB_NULL_INIT_OPTIONS);
+  omp_set_num_threads(before);
+  check(status, "rsb_lib_init");
+  used = threads;
+  rsb_int_t const wanted = threads;
+  check(rsb_lib_set_opt(RSB_IO_WANT_EXECUTING_THREADS, &wanted), "rsb_lib_set_opt");
 }
 
-// librsb sets OpenMP's number of threads for good; others have set it for themselves.
-class with_threads {
-public:
-  explicit with_threads(int threads) : before_(omp_get_max_threads()) {
-    rsb_int_t const wanted = threads;
-    check(rsb_lib_set_opt(RSB_IO_WANT_EXECUTING_THREADS, &wanted), "rsb_lib_set_opt");
-  }
-  with_threads(with_threads const&) = delete;
-  ~with_threads() { omp_set_num_threads(before_); }
-
-private:
-  int before_;
-};
-
 template <class V>
-constexpr rsb_type_t type_code =
-    sizeof(V) == 8 ? RSB_NUMERICAL_TYPE_DOUBLE : RSB_NUMERICAL_TYPE_FLOAT;
+constexpr rsb_type_t type_code = sizeof(V) == 8 ? RSB_NUMERICAL_TYPE_DOUBLE
+                                                : RSB_NUMERICAL_TYPE_FLOAT;
 
 template <class V>
 contestant multiplier(spmv_problem<V, std::int32_t> const& p, bool tuned) {
@@ -64,7 +59,7 @@ contestant multiplier(spmv_problem<V, std::int32_t> const& p, bool tuned) {
   c.path = "librsb " RSB_LIBRSB_VER_STRING;
   V* const y = keep_result(c, p);
 
-  with_threads const now(p.threads);
+  use_threads(p.threads);
   rsb_mtx_t* made = nullptr;
   c.convert_seconds = seconds_of([&] {
     rsb_err_t status = RSB_ERR_NO_ERROR;
@@ -78,8 +73,8 @@ contestant multiplier(spmv_problem<V, std::int32_t> const& p, bool tuned) {
     // Without a matrix to keep, the tuner replaces the one it is given. No thread tuning: all here
     // use as many as they are told.
     status = rsb_tune_spmm(&made, &speedup, nullptr, tuning_rounds, tuning_seconds,
-                           RSB_TRANSPOSITION_N, &one, nullptr, 1,
-                           RSB_FLAG_WANT_COLUMN_MAJOR_ORDER, p.x, p.a.cols, &zero, y, p.a.rows);
+                           RSB_TRANSPOSITION_N, &one, nullptr, 1, RSB_FLAG_WANT_COLUMN_MAJOR_ORDER,
+                           p.x, p.a.cols, &zero, y, p.a.rows);
     if (status != RSB_ERR_NO_ERROR)
       rsb_mtx_free(made);
     check(status, "rsb_tune_spmm");
@@ -93,7 +88,7 @@ contestant multiplier(spmv_problem<V, std::int32_t> const& p, bool tuned) {
   c.path += ", " + std::to_string(leaves) + (leaves == 1 ? " block" : " blocks");
 
   c.run = [p, m, y] {
-    with_threads const now(p.threads);
+    use_threads(p.threads);
     V const one = 1, zero = 0;
     check(rsb_spmv(RSB_TRANSPOSITION_N, &one, m.get(), p.x, 1, &zero, y, 1), "rsb_spmv");
   };
@@ -104,14 +99,17 @@ template <class V>
 std::vector<contestant> both(spmv_problem<V, std::int32_t> const& p) {
   if (p.a.nnz == 0)
     return {};
-  start();
   return {multiplier(p, false), multiplier(p, true)};
 }
 
 } // namespace
 
-std::vector<contestant> contestants(spmv_problem<double, std::int32_t> const& p) { return both(p); }
-std::vector<contestant> contestants(spmv_problem<float, std::int32_t> const& p) { return both(p); }
+std::vector<contestant> contestants(spmv_problem<double, std::int32_t> const& p) {
+  return both(p);
+}
+std::vector<contestant> contestants(spmv_problem<float, std::int32_t> const& p) {
+  return both(p);
+}
 
 } // namespace tulle::bench
 

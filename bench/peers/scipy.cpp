@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// SciPy's csr_array in a process of its own, which runs scipy_peer.py and says how long it took. The
-// two talk over a socket: the process ends when our end closes, also when we are killed.
-#include "bench/peers/peer.hpp"
-
+// SciPy's csr_array in a process of its own, which runs scipy_peer.py and times its calls. The two
+// talk over a socket: the process ends when our end closes, also when we are killed.
 #include "tulle/core/fail.hpp"
+
+#include "bench/peers/peer.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -99,6 +99,9 @@ private:
 template <class V, class I>
 std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   auto const process = std::make_shared<python>();
+  std::string const version = process->hear_line();
+  if (!version.starts_with("SciPy "))
+    fail(errc::backend, "scipy: %s", version.c_str());
   auto const rows = static_cast<std::size_t>(p.a.rows), nnz = static_cast<std::size_t>(p.a.nnz);
   char line[128];
   std::snprintf(line, sizeof line, "float%zu int%zu %zu %zu %zu\n", 8 * sizeof(V), 8 * sizeof(I),
@@ -113,11 +116,10 @@ std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   contestant c;
   c.peer = "scipy";
   c.threads = 1;
-  char version[32] = "";
+  c.path = version + ", 1 thread, in a process of its own";
   std::string const made = process->hear_line();
-  if (std::sscanf(made.c_str(), "%31s %zu %lf", version, &c.bytes, &c.convert_seconds) != 3)
-    fail(errc::backend, "scipy: %s", made.c_str());
-  c.path = std::string("SciPy ") + version + ", 1 thread, in a process of its own";
+  if (std::sscanf(made.c_str(), "%zu %lf", &c.bytes, &c.convert_seconds) != 2)
+    fail(errc::backend, "scipy: unexpected: %s", made.c_str());
   c.peak_bytes = c.bytes;
   c.timed_run = [process] {
     process->say("run\n");

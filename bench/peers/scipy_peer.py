@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other end of scipy.cpp: multiplies as it is told by lines on standard input, until they end.
 
+-> SciPy and its version, or why there is none
 <- value index rows cols nnz      dtypes and sizes, then the bytes of row_ptr, col, val and x
--> version bytes seconds          of SciPy, of the matrix, of making it
+-> bytes seconds                  of the matrix, of making it
 <- run                            -> seconds of one y = A @ x
 <- result                         -> the bytes of y
 <- poison                         y is NaN from here on; no answer
@@ -39,8 +40,9 @@ try:
     import scipy
     from scipy.sparse import csr_array
 except ImportError as e:
-    answer(f"error {e}\n".encode())
+    answer(f"{e}\n".encode())
     sys.exit(1)
+answer(f"SciPy {scipy.__version__}\n".encode())
 
 value, index, *sizes = commands.readline().decode().split()
 rows, cols, nnz = map(int, sizes)
@@ -51,7 +53,7 @@ start = time.perf_counter()
 a = csr_array((val, col, row_ptr), shape=(rows, cols))
 took = time.perf_counter() - start
 size = a.data.nbytes + a.indices.nbytes + a.indptr.nbytes
-answer(f"{scipy.__version__} {size} {took}\n".encode())
+answer(f"{size} {took}\n".encode())
 
 y = np.zeros(rows, value)
 for command in commands:

@@ -21,6 +21,12 @@ format_ops const& ops(format f, type_tag t) {
   return table[static_cast<std::size_t>(f)][static_cast<std::size_t>(t)];
 }
 
+void check_present(char const* op, matrix_ref const& a) {
+  if (char const* const missing = ops(a.format, a.type).missing(a.view))
+    fail(errc::bad_structure, "%s: the %s of %zu x %zu has no %s; was it moved from?", op,
+         name(a.format), a.rows, a.cols, missing);
+}
+
 } // namespace dispatch
 
 format format_of(std::string_view wanted) {
@@ -43,6 +49,7 @@ any_matrix convert(matrix_ref a, format f, cpu const& where) {
   if (!is_built(a.format, a.type) || !is_built(f, a.type))
     fail(errc::unsupported, "convert: %s to %s is not built for %s", name(a.format), name(f),
          name(a.type));
+  dispatch::check_present("convert", a);
   if (a.format == format::csr)
     return dispatch::ops(f, a.type).from_csr(a.view, where);
   any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, where);

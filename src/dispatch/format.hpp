@@ -13,6 +13,7 @@ struct format_ops {
   any_matrix (*from_csr)(void const* csr_view, cpu const& where) = nullptr;
   any_matrix (*to_csr)(void const* view, cpu const& where) = nullptr;
   bool (*overlaps)(void const* view, void const* first, void const* last) = nullptr;
+  char const* (*missing)(void const* view) = nullptr;                // see detail::missing_array
   std::uint64_t (*pattern)(void const* view, int threads) = nullptr; // hash of what the indices are
   std::uint64_t (*place)(void const* view) = nullptr;                // and of where they lie
 };
@@ -31,11 +32,15 @@ constexpr format_ops make_ops() {
       [](void const* a, void const* first, void const* last) {
         return detail::overlaps(*static_cast<view const*>(a), first, last);
       },
+      [](void const* a) { return detail::missing_array(*static_cast<view const*>(a)); },
       [](void const* a, int threads) { return pattern_of(*static_cast<view const*>(a), threads); },
       [](void const* a) { return place_of(*static_cast<view const*>(a)); }};
 }
 
 /// That format's operations on that type; fields are nullptr where it is not built.
 format_ops const& ops(format f, type_tag t);
+
+/// errc::bad_structure for a matrix without its arrays: one that was moved from.
+void check_present(char const* op, matrix_ref const& a);
 
 } // namespace tulle::dispatch

@@ -71,6 +71,7 @@ void check(spmv_operand a, value_kind kind, void const* x, std::size_t x_size, v
     fail(errc::unsupported, "%s: A is %s but the vectors hold another type", op, name(m.type));
   if (!is_built(m.format, m.type))
     fail(errc::unsupported, "%s: %s is not built for %s", op, name(m.format), name(m.type));
+  dispatch::check_present(op, m);
   if (x_size != in)
     fail(errc::shape_mismatch, "%s: x has %zu entries but A has %zu %s", op, x_size, in,
          a.transposed ? "rows" : "columns");
@@ -146,6 +147,7 @@ void spmv_plan::make(where const& w, spmv_operand a) {
   matrix_ref const& m = a.matrix;
   if (!is_built(m.format, m.type))
     fail(errc::unsupported, "spmv: %s is not built for %s", name(m.format), name(m.type));
+  dispatch::check_present("spmv", m);
   state s;
   s.where = w.backend;
   s.matrix_format = m.format;

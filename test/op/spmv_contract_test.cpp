@@ -50,6 +50,17 @@ TEST(spmv_refuses, vectors_of_the_wrong_size) {
   }
 }
 
+TEST(spmv_refuses, a_matrix_that_was_moved_from) {
+  auto a = small();
+  auto const b = std::move(a);
+  doubles x(3, 1), y(4, 5);
+  expect_refused(errc::bad_structure, {"spmv", "4 x 3", "row_ptr", "moved"}, y,
+                 [&] { spmv(1.0, a, x, 0.0, y); }); // NOLINT(bugprone-use-after-move)
+  expect_refused(errc::bad_structure, {"spmv", "row_ptr"}, y, [&] { spmv_plan{a}; });
+  expect_refused(errc::bad_structure, {"convert", "row_ptr"}, y,
+                 [&, view = a.view()] { convert(matrix_ref(view), format::coo); });
+}
+
 TEST(spmv_refuses, null_with_a_size) {
   auto const a = small();
   doubles x(3, 1), y(4, 5);

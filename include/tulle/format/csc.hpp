@@ -44,7 +44,7 @@ struct csc_view {
   /// f(name, pointer, size) for each array.
   template <class F>
   void arrays(F&& f) const {
-    f("col_ptr", col_ptr, col_ptr ? static_cast<std::size_t>(cols) + 1 : 0);
+    f("col_ptr", col_ptr, col_ptr || cols > 0 ? static_cast<std::size_t>(cols) + 1 : 0);
     f("row", row, static_cast<std::size_t>(nnz));
     f("val", val, static_cast<std::size_t>(nnz));
   }

@@ -60,7 +60,7 @@ struct csr_view {
   /// f(name, pointer, size) for each array.
   template <class F>
   void arrays(F&& f) const {
-    f("row_ptr", row_ptr, row_ptr ? static_cast<std::size_t>(rows) + 1 : 0);
+    f("row_ptr", row_ptr, row_ptr || rows > 0 ? static_cast<std::size_t>(rows) + 1 : 0);
     f("col", col, static_cast<std::size_t>(nnz));
     f("val", val, static_cast<std::size_t>(nnz));
   }

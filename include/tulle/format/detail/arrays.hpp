@@ -27,6 +27,18 @@ bool overlaps(View const& a, void const* first, void const* last) {
   return hit;
 }
 
+/// The name of an array that should be there and is not, as in an owner that was moved from; else
+/// nullptr.
+template <class View>
+char const* missing_array(View const& a) {
+  char const* missing = nullptr;
+  a.arrays([&](char const* name, auto const* p, std::size_t size) {
+    if (size != 0 && p == nullptr && !missing)
+      missing = name;
+  });
+  return missing;
+}
+
 /// Whether two arrays hold the same plain values.
 template <class T>
 bool same(T const* a, T const* b, std::size_t n) {
