@@ -15,11 +15,11 @@ constexpr double row = 19;
 constexpr double bar_height = 11;
 constexpr double top = 22;
 
-double largest_shown(group const& g, race const& one) {
+/// The longest bar. Whiskers do not count: one of a busy minute would squeeze all bars of the page.
+double longest(group const& g, race const& one) {
   double high = 0;
   for (entry const& e : one.ranked)
-    for (double const v : {g.speed(*e.r), g.has_ratio ? e.r->ratio_high : 0.0})
-      high = positive(v) ? std::max(high, v) : high;
+    high = positive(g.speed(*e.r)) ? std::max(high, g.speed(*e.r)) : high;
   return high;
 }
 
@@ -36,7 +36,7 @@ std::string one_race(group const& g, race const& one, double high) {
   box const b{124, top, width - 124 - 112, row * static_cast<double>(one.ranked.size())};
   drawing d(width, top + row * static_cast<double>(lines) + 24,
             fmt::format("Speed of {} contestants on {}", one.ranked.size(), one.name));
-  scale const x = linear_scale({high}, b.left, b.right());
+  scale const x = linear_scale({1.05 * high}, b.left, b.right());
 
   for (tick const& t : x.ticks(5)) {
     d.line({x(t.at), b.top}, {x(t.at), b.bottom()}, "grid");
@@ -59,7 +59,7 @@ std::string one_race(group const& g, race const& one, double high) {
            fmt::format("{}: {} ms, {} GFlop/s. {}", e.name, fixed(r.seconds * 1e3, 3),
                        fixed(r.gflops, 2), r.path));
     if (g.has_ratio && has_interval(r))
-      d.whisker_across(y, x(r.ratio_low), x(r.ratio_high));
+      d.whisker_across(y, x(r.ratio_low), x(r.ratio_high), b.right());
     std::string const weight = best ? " bold" : "";
     d.text({b.left - 7, y + 4}, "end" + weight, shorten(e.name, 19));
     d.text({width - 62, y + 4}, "end" + weight, fixed(g.speed(r), 2));
@@ -93,11 +93,8 @@ std::string one_sweep(sweep const& s) {
     record const& r = *s.points[i];
     at.push_back(s.numeric ? std::strtod(r.option_value.c_str(), nullptr)
                            : static_cast<double>(i) + 0.5);
-    if (timed(r)) {
-      speeds.push_back(s.speed(r));
-      if (s.has_ratio)
-        speeds.push_back(r.ratio_high);
-    }
+    if (timed(r))
+      speeds.push_back(1.05 * s.speed(r));
   }
   double const low = *std::min_element(at.begin(), at.end());
   double const high = *std::max_element(at.begin(), at.end());
@@ -136,7 +133,7 @@ std::string one_sweep(sweep const& s) {
     d.mark({x(at[i]), y(s.speed(r))}, how,
            fmt::format("{} = {}: {} ms", s.option, r.option_value, fixed(r.seconds * 1e3, 3)));
     if (s.has_ratio && has_interval(r))
-      d.whisker_up(x(at[i]), y(r.ratio_low), y(r.ratio_high));
+      d.whisker_up(x(at[i]), y(r.ratio_low), y(r.ratio_high), b.top);
   }
   auto const failed =
       std::count_if(s.points.begin(), s.points.end(), [](record const* r) { return !r->verified; });
@@ -157,10 +154,10 @@ std::string bars(group const& g) {
   // One scale for all where it is the ratio, so that the bound is at one place down the page.
   double high = 1;
   for (race const& one : g.races)
-    high = std::max(high, largest_shown(g, one));
+    high = std::max(high, longest(g, one));
   std::string out = "<div class=\"grid two\">\n";
   for (race const& one : g.races)
-    out += one_race(g, one, g.has_ratio ? high : largest_shown(g, one));
+    out += one_race(g, one, g.has_ratio ? high : longest(g, one));
   return out + "</div>\n";
 }
 

@@ -57,8 +57,8 @@ char const* const how_to_read = R"(<aside class=how><b>How to read the numbers</
 <p><b>1 is as fast as any CSR can be.</b> Beside each contestant a plain copy reads what CSR has to read and
 writes what it has to write, in the same turns; “of bound” is the copy’s time over the contestant’s. Above 1
 are formats that read less than CSR. Whiskers show where the median lies, 95 times of 100: where two
-overlap, the order may be chance. Contestants rank by this ratio where all have it, else by median time.
-A wrong result has no rank and no bar.</p></aside>
+overlap, the order may be chance. Contestants rank by median time. A wrong
+result has no rank and no bar.</p></aside>
 )";
 
 std::string section(std::string const& title, std::string const& words, std::string const& body) {
@@ -70,13 +70,11 @@ std::string section(std::string const& title, std::string const& words, std::str
 
 std::string group_part(group const& g) {
   std::string out = fmt::format("<h2 id=\"{}\">{}</h2>\n", g.id, escape(g.title));
-  out += section(
-      "Losses",
-      g.has_ratio
-          ? "Where the fastest contestant with a right result is not tulle’s. The factor is "
-            "that of the ratios, taken side by side; median times may differ from it."
-          : "Where the fastest contestant with a right result is not tulle’s.",
-      losses(g));
+  out +=
+      section("Losses",
+              "Where the fastest contestant with a right result is not tulle’s. Beyond noise: the "
+              "intervals of the two do not overlap.",
+              losses(g));
   out +=
       section("Wrong results", "Found out by the check before measuring; in no rank and no plot.",
               wrong_results(g));

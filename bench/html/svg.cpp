@@ -144,18 +144,20 @@ void drawing::mark(point at, look const& l, std::string_view tip) {
   body_ += l.mark == shape::circle ? "</circle>\n" : "</path>\n";
 }
 
-void drawing::whisker_across(double y, double low, double high) {
-  fmt::format_to(
-      std::back_inserter(body_),
-      "<path class=\"whisker\" d=\"M{0} {2}L{1} {2}M{0} {3}L{0} {4}M{1} {3}L{1} {4}\"/>\n", px(low),
-      px(high), px(y), px(y - 2.5), px(y + 2.5));
+void drawing::whisker_across(double y, double low, double high, double limit) {
+  std::string d = fmt::format("M{0} {2}L{1} {2}", px(low), px(std::min(high, limit)), px(y));
+  for (double const x : {low, high})
+    if (x <= limit)
+      d += fmt::format("M{0} {1}L{0} {2}", px(x), px(y - 2.5), px(y + 2.5));
+  fmt::format_to(std::back_inserter(body_), "<path class=\"whisker\" d=\"{}\"/>\n", d);
 }
 
-void drawing::whisker_up(double x, double low, double high) {
-  fmt::format_to(
-      std::back_inserter(body_),
-      "<path class=\"whisker\" d=\"M{2} {0}L{2} {1}M{3} {0}L{4} {0}M{3} {1}L{4} {1}\"/>\n", px(low),
-      px(high), px(x), px(x - 2.5), px(x + 2.5));
+void drawing::whisker_up(double x, double low, double high, double limit) {
+  std::string d = fmt::format("M{2} {0}L{2} {1}", px(low), px(std::max(high, limit)), px(x));
+  for (double const y : {low, high})
+    if (y >= limit)
+      d += fmt::format("M{0} {2}L{1} {2}", px(x - 2.5), px(x + 2.5), px(y));
+  fmt::format_to(std::back_inserter(body_), "<path class=\"whisker\" d=\"{}\"/>\n", d);
 }
 
 void drawing::clip(box b) {

@@ -74,9 +74,9 @@ public:
   void text_upwards(point at, std::string_view css, std::string_view words);
   void curve(std::vector<point> const& points, look const& l);
   void mark(point at, look const& l, std::string_view tip = {});
-  /// An interval with short ends.
-  void whisker_across(double y, double low, double high);
-  void whisker_up(double x, double low, double high);
+  /// An interval with short ends; one that goes on past `limit` is cut there and has no end.
+  void whisker_across(double y, double low, double high, double limit);
+  void whisker_up(double x, double low, double high, double limit);
   /// Nothing outside of b is drawn until end_clip().
   void clip(box b);
   void end_clip();
