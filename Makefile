@@ -13,6 +13,7 @@ run: build/release/.built
 	build/release/apps/tulle bench spmv --quick
 
 test: build/release/.built
+	@scripts/setup chromium # one test looks at a page in it
 	ctest --preset release
 
 bench: build/release/.built

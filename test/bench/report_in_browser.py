@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report in a browser: every bar is in the page, nothing is complained of, it fits the screen, it shows.
 
-python3 report_in_browser.py PAGE.html BARS [SCREENSHOT.png]
+python3 report_in_browser.py PAGE.html RESULTS.json [SCREENSHOT.png]
 
 Exits 77, which ctest calls skipped, where chromium is not installed.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -65,6 +66,13 @@ addEventListener("load", () => {
     return probe.as_uri()
 
 
+def bars_of(results):
+    """Right results have a bar, wrong ones and points of a sweep have none."""
+    with open(results, encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines]
+    return sum(1 for r in records if "run" not in r and r["verified"] and not r["option"])
+
+
 def main():
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
@@ -72,7 +80,7 @@ def main():
     if browser is None:
         print("skipped: chromium is not installed (apt-get install chromium)")
         sys.exit(77)
-    page, bars = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    page, bars = pathlib.Path(sys.argv[1]).resolve(), bars_of(sys.argv[2])
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "profile")
