@@ -49,55 +49,58 @@ bool is_right(contest const& about, contestant const& who, std::vector<std::stri
 
 std::vector<record> hold(contest const& c, options const& o, std::vector<std::string>& remarks) {
   app::progress progress(c.about.matrix);
-  std::vector<contestant> timed; // the bound first
+  std::vector<contestant> timed;
   std::vector<record> wrong;
-  for (bool const bound : {true, false})
-    for (contestant const& who : c.contestants) {
-      if (who.is_bound != bound)
-        continue;
-      progress.label(fmt::format("{}: verifying {} {}", c.about.matrix,
-                                 who.peer.empty() ? "tulle" : who.peer, who.format));
-      if (bound || is_right(c, who, remarks))
-        timed.push_back(who);
-      else
-        wrong.push_back(describe(c, who, o));
+  contestant const* bound = nullptr;
+  for (contestant const& who : c.contestants) {
+    if (who.is_bound) {
+      bound = &who;
+      continue;
     }
+    progress.label(fmt::format("{}: verifying {} {}", c.about.matrix,
+                               who.peer.empty() ? "tulle" : who.peer, who.format));
+    if (is_right(c, who, remarks))
+      timed.push_back(who);
+    else
+      wrong.push_back(describe(c, who, o));
+  }
 
   progress.label(c.about.matrix + ": measuring");
   load_meter const meter;
-  rounds const times = measure(timed, o.how, o.cold);
+  std::vector<turns> const times = measure(timed, bound, o.how, o.cold);
   progress.clear();
 
   std::vector<record> records;
-  bool const has_bound = !timed.empty() && timed.front().is_bound;
-  for (std::size_t k = has_bound ? 1 : 0; k < timed.size(); ++k) {
-    statistic const t = statistic_of(times[k]);
+  std::vector<double> bound_times;
+  for (turns const& t : times)
+    bound_times.insert(bound_times.end(), t.bound.begin(), t.bound.end());
+  statistic const of_bound = statistic_of(bound_times);
+  for (std::size_t k = 0; k < timed.size(); ++k) {
+    statistic const t = statistic_of(times[k].seconds);
     record r = describe(c, timed[k], o);
     r.verified = true;
-    r.turns = static_cast<int>(times[k].size());
+    r.turns = static_cast<int>(times[k].seconds.size());
     r.seconds = t.median;
     r.fastest = t.least;
     r.spread = t.spread;
     r.gflops = 1e-9 * c.flops / t.median;
     r.gbytes_per_s = 1e-9 * (static_cast<double>(timed[k].bytes) + c.vector_bytes) / t.median;
     r.convert_calls = r.convert_seconds / t.median;
-    if (has_bound) {
-      statistic const ratio = ratio_of(times, 0, k);
-      r.bound_gbytes_per_s = 1e-9 * c.bound_bytes / statistic_of(times[0]).median;
+    if (bound) {
+      statistic const ratio = ratio_of(times[k]);
+      r.bound_gbytes_per_s = 1e-9 * c.bound_bytes / of_bound.median;
       r.csr_bound_ratio = ratio.median;
       r.ratio_low = ratio.low;
       r.ratio_high = ratio.high;
     }
     records.push_back(r);
   }
-  if (has_bound) {
-    double const spread = statistic_of(times[0]).spread;
-    double const steal = meter.steal();
-    if (spread > noisy_spread || steal > noisy_steal)
-      remarks.push_back(fmt::format("the machine was busy during {}: the bound moved by {:.0f} %, "
-                                    "{:.1f} % of the time went to others",
-                                    c.about.matrix, spread * 100, steal * 100));
-  }
+  double const steal = meter.steal();
+  if (of_bound.spread > noisy_spread || steal > noisy_steal)
+    remarks.push_back(
+        fmt::format("the machine was busy during {}: the bound moved by {:.0f} %, {:.1f} % of "
+                    "the time went to others",
+                    c.about.matrix, of_bound.spread * 100, steal * 100));
   records.insert(records.end(), wrong.begin(), wrong.end());
   return records;
 }

@@ -68,8 +68,8 @@ budget budget_of(effort how) {
   return {5, .01};
 }
 
-bool is_known(std::vector<double> const& values, double precision) {
-  statistic const s = statistic_of(values);
+bool is_known(turns const& t, double precision) {
+  statistic const s = t.bound.empty() ? statistic_of(t.seconds) : ratio_of(t);
   return s.high - s.low <= 2 * precision * s.median;
 }
 
@@ -95,37 +95,43 @@ statistic statistic_of(std::vector<double> values) {
   return s;
 }
 
-statistic ratio_of(rounds const& times, std::size_t with, std::size_t of) {
+statistic ratio_of(turns const& t) {
   std::vector<double> ratios;
-  for (std::size_t r = 0; r < times[of].size(); ++r)
-    ratios.push_back(times[with][r] / times[of][r]);
+  for (std::size_t r = 0; r < t.bound.size(); ++r)
+    ratios.push_back(t.bound[r] / t.seconds[r]);
   return statistic_of(std::move(ratios));
 }
 
-rounds measure(std::vector<contestant> const& contestants, effort how, bool cold) {
+std::vector<turns> measure(std::vector<contestant> const& contestants, contestant const* bound,
+                           effort how, bool cold) {
   budget const allowed = budget_of(how);
   host_watch host;
-  std::vector<int> repeats;
-  for (contestant const& c : contestants) {
+  auto const repeats_of = [&](contestant const& c) {
     turn(c, host, 1, false);
     double const once = std::max(turn(c, host, 1, false), 1e-7);
-    repeats.push_back(cold ? 1 : std::max(1, static_cast<int>(std::ceil(least_turn / once))));
-  }
-  rounds times(contestants.size());
+    return cold ? 1 : std::max(1, static_cast<int>(std::ceil(least_turn / once)));
+  };
+  int const bound_repeats = bound ? repeats_of(*bound) : 0;
+  std::vector<int> repeats;
+  for (contestant const& c : contestants)
+    repeats.push_back(repeats_of(c));
+  std::vector<turns> all(contestants.size());
   double const end = now() + allowed.seconds * static_cast<double>(contestants.size());
   for (std::size_t round = 0; !contestants.empty(); ++round) {
     // Each round begins with another one: who comes after whom would else be the same each time.
     for (std::size_t k = 0; k < contestants.size(); ++k) {
       std::size_t const c = (k + round) % contestants.size();
-      times[c].push_back(turn(contestants[c], host, repeats[c], cold));
+      if (bound)
+        all[c].bound.push_back(turn(*bound, host, bound_repeats, cold));
+      all[c].seconds.push_back(turn(contestants[c], host, repeats[c], cold));
     }
     bool const over = now() >= end;
     if (round + 1 >= least_rounds &&
-        (over || std::all_of(times.begin(), times.end(),
+        (over || std::all_of(all.begin(), all.end(),
                              [&](auto const& t) { return is_known(t, allowed.precision); })))
       break;
   }
-  return times;
+  return all;
 }
 
 } // namespace tulle::bench

@@ -21,16 +21,21 @@ struct statistic {
 };
 statistic statistic_of(std::vector<double> values);
 
-/// Seconds of a call: of each contestant, in each round.
-using rounds = std::vector<std::vector<double>>;
+/// Of one contestant, in each round.
+struct turns {
+  std::vector<double> seconds; ///< of a call
+  std::vector<double> bound;   ///< of the bound, just before; empty where there is none
+};
 
 /// Rounds until every median is known to a few per cent of its value, or the time is over: a tenth
 /// of a second for each contestant, half of one, or five. A turn is one call to warm up, then as
 /// many as take two milliseconds; cold: one call after putting everything out of the caches.
-rounds measure(std::vector<contestant> const& contestants, effort how, bool cold);
+/// `bound`, if not nullptr, is timed before every turn.
+std::vector<turns> measure(std::vector<contestant> const& contestants, contestant const* bound,
+                           effort how, bool cold);
 
-/// time[with] over time[of], round by round.
-statistic ratio_of(rounds const& times, std::size_t with, std::size_t of);
+/// Of the bound's time over the contestant's, turn by turn.
+statistic ratio_of(turns const& t);
 
 /// A piece of memory that a call must read at least once.
 struct stretch {

@@ -37,6 +37,11 @@ struct record {
 /// csr.
 std::string label(record const& r);
 
+/// How much less time a takes than b, above 1 where it is faster: by their ratios to the bound
+/// where both have one, since those were measured side by side and times of a busy machine were
+/// not.
+double times_faster(record const& a, record const& b);
+
 /// The machine and the run, for a report's head.
 struct run_info {
   std::string date, host_cpu, device, isa, compiler, version, command;

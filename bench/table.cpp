@@ -17,7 +17,7 @@ std::string count(std::size_t n) {
 }
 
 bool faster(record const& a, record const& b) {
-  return a.verified != b.verified ? a.verified : a.seconds < b.seconds;
+  return a.verified != b.verified ? a.verified : a.verified && times_faster(a, b) > 1;
 }
 
 } // namespace
@@ -78,7 +78,7 @@ std::string closing_line(std::vector<record> const& records) {
     out += out.empty() ? "" : "; ";
     out += fmt::format("{} on {}", label(best), matrix);
     if (rival != list.end())
-      out += fmt::format(" ({:.2f}x {})", rival->seconds / best.seconds, label(*rival));
+      out += fmt::format(" ({:.2f}x {})", times_faster(best, *rival), label(*rival));
   }
   return out.empty() ? "" : "Fastest: " + out + ".\n";
 }

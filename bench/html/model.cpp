@@ -119,7 +119,7 @@ void add_races(group& g, std::vector<record const*> const& records) {
       (!r->verified ? one.wrong : timed(*r) ? one.ranked : one.untimed).push_back({r, name});
     }
     std::stable_sort(one.ranked.begin(), one.ranked.end(),
-                     [](entry const& a, entry const& b) { return a.r->seconds < b.r->seconds; });
+                     [](entry const& a, entry const& b) { return times_faster(*a.r, *b.r) > 1; });
     g.has_ratio = g.has_ratio || std::any_of(one.ranked.begin(), one.ranked.end(), [](auto& e) {
                     return positive(e.r->csr_bound_ratio);
                   });
@@ -210,7 +210,7 @@ entry const* race::plain_csr() const {
 }
 
 double race::behind(record const& r) const {
-  return r.seconds / ranked.front().r->seconds;
+  return times_faster(*ranked.front().r, r);
 }
 
 double flops_per_byte(record const& r) {

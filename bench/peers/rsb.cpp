@@ -17,7 +17,7 @@ namespace {
 
 static_assert(sizeof(rsb_coo_idx_t) == 4 && sizeof(rsb_nnz_idx_t) == 4);
 
-// The tuner goes round while it gains, so it takes 2 s at most.
+// The tuner takes 2 s at most, and the conversions that it tries.
 constexpr int tuning_rounds = 10;
 constexpr double tuning_seconds = .2; // of a round
 

@@ -46,24 +46,37 @@ TEST(statistic, of_few_and_of_many) {
   EXPECT_EQ(many.high, 60);
 }
 
-// Both slow down together in rounds two and three: the ratio does not notice.
-TEST(statistic, ratios_are_taken_within_a_round) {
-  rounds const times{{1, 10, 5, 1, 1}, {2, 20, 10, 2, 2}};
-  statistic const r = ratio_of(times, 0, 1);
+// Both slow down together in turns two and three: the ratio does not notice.
+TEST(statistic, ratios_are_taken_turn_by_turn) {
+  statistic const r = ratio_of({.seconds = {2, 20, 10, 2, 2}, .bound = {1, 10, 5, 1, 1}});
   EXPECT_EQ(r.median, .5);
   EXPECT_EQ(r.spread, 0);
 }
 
-TEST(measure, gives_every_contestant_the_same_rounds) {
+TEST(measure, gives_every_contestant_the_same_turns_and_each_its_bound) {
   std::vector<contestant> two(2);
   int calls = 0;
   two[0].run = [&] { ++calls; };
   two[1].timed_run = [] { return .25; };
-  rounds const times = measure(two, effort::quick, false);
-  EXPECT_EQ(times[0].size(), times[1].size());
-  EXPECT_GE(times[0].size(), 9u);
-  EXPECT_EQ(statistic_of(times[1]).median, .25);
+  contestant bound;
+  bound.timed_run = [] { return .125; };
+  auto const times = measure(two, &bound, effort::quick, false);
+  EXPECT_EQ(times[0].seconds.size(), times[1].seconds.size());
+  EXPECT_EQ(times[0].seconds.size(), times[0].bound.size());
+  EXPECT_GE(times[0].seconds.size(), 9u);
+  EXPECT_EQ(statistic_of(times[1].seconds).median, .25);
+  EXPECT_EQ(ratio_of(times[1]).median, .5);
   EXPECT_GT(calls, 9);
+  EXPECT_TRUE(measure(two, nullptr, effort::quick, false)[1].bound.empty());
+}
+
+TEST(times_faster, goes_by_ratios_where_both_have_one) {
+  record a = row("a", .5), b = row("b", .25);
+  a.seconds = 3; // a busy moment
+  b.seconds = 2;
+  EXPECT_EQ(times_faster(a, b), 2);
+  b.csr_bound_ratio = 0;
+  EXPECT_EQ(times_faster(b, a), 1.5);
 }
 
 TEST(compare, tells_slower_and_faster_beyond_noise) {
