@@ -4,7 +4,9 @@
 #include "apps/support/restart.hpp"
 #include "bench/bench.hpp"
 #include "bench/compare.hpp"
+#include "bench/convert/convert.hpp"
 #include "bench/html/page.hpp"
+#include "bench/read/read.hpp"
 #include "bench/run_info.hpp"
 #include "bench/spgemm/spgemm.hpp"
 #include "bench/spmm/spmm.hpp"
@@ -197,6 +199,9 @@ void add_bench_command(CLI::App& app) {
   add_operation(*bench, "spmv", "y = A x in every format", spmv);
   add_operation(*bench, "spmm", "Y = A X with a few columns", spmm);
   add_operation(*bench, "spgemm", "C = A A or A A^T, all sparse", spgemm);
+  add_operation(*bench, "convert", "From csr into every format", conversions);
+  add_operation(*bench, "read",
+                "A Matrix Market file into memory; generated matrices are written first", reads);
   add_report(*bench);
   add_compare(*bench);
 }

@@ -84,7 +84,9 @@ std::vector<record> hold(contest const& c, options const& o, std::vector<std::st
     r.fastest = t.least;
     r.spread = t.spread;
     r.gflops = 1e-9 * c.flops / t.median;
-    r.gbytes_per_s = 1e-9 * (static_cast<double>(timed[k].bytes) + c.vector_bytes) / t.median;
+    double const moved =
+        c.moved_bytes > 0 ? c.moved_bytes : static_cast<double>(timed[k].bytes) + c.vector_bytes;
+    r.gbytes_per_s = 1e-9 * moved / t.median;
     r.convert_calls = r.convert_seconds / t.median;
     if (bound) {
       statistic const ratio = ratio_of(times[k]);
@@ -97,10 +99,10 @@ std::vector<record> hold(contest const& c, options const& o, std::vector<std::st
   }
   double const steal = meter.steal();
   if (of_bound.spread > noisy_spread || steal > noisy_steal)
-    remarks.push_back(
-        fmt::format("the machine was busy during {}: the bound moved by {:.0f} %, {:.1f} % of "
-                    "the time went to others",
-                    c.about.matrix, of_bound.spread * 100, steal * 100));
+    remarks.push_back(fmt::format(
+        "the machine was busy during {}: {}{:.1f} % of the time went to others", c.about.matrix,
+        bound ? fmt::format("the bound moved by {:.0f} %, ", of_bound.spread * 100) : "",
+        steal * 100));
   records.insert(records.end(), wrong.begin(), wrong.end());
   return records;
 }

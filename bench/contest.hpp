@@ -16,6 +16,7 @@ struct contest {
   record about;            ///< matrix, sizes, operation, types, threads: what all records share
   double flops = 0;        ///< of one call
   double bound_bytes = 0;  ///< what the bound moves; 0: there is none
+  double moved_bytes = 0;  ///< by everyone, where the matrix in memory is not what counts: a file
   double vector_bytes = 0; ///< moved beside the matrix
   std::vector<contestant> contestants; ///< with the bound among them, where there is one
   /// Whether what the last run of that one left is right.

@@ -33,9 +33,11 @@ struct contestant {
 
   /// One call. Its result stays where the contestant keeps it.
   std::function<void()> run;
-  /// Copies the result of the last run(): V[] for spmv and spmm, csr<V, I, I>* for spgemm.
+  /// Copies the result of the last run(): V[] for spmv and spmm, into a csr<V, I, I> for the
+  /// others.
   std::function<void(void* to)> result;
-  /// Overwrites the result, so that a run that does nothing is found out. May be empty for spgemm.
+  /// Overwrites the result, so that a run that does nothing is found out. May be empty where the
+  /// result is a matrix.
   std::function<void()> poison;
   /// Where it is set, a call is timed by it and run() is not: peers in another process.
   std::function<double()> timed_run;

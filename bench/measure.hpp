@@ -43,6 +43,6 @@ struct stretch {
   std::size_t bytes;
 };
 /// Reads all of it once, as fast as the threads can: the bound that kernels are measured against.
-void stream(std::vector<stretch> const& memory, int threads);
+contestant read_bound(std::vector<stretch> const& memory, int threads);
 
 } // namespace tulle::bench

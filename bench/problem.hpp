@@ -38,13 +38,31 @@ struct spgemm_problem {
   int threads;
 };
 
+/// A in another format. The result is a csr<V, I, I> of what that format holds.
+template <class V, class I>
+struct convert_problem {
+  using value = V;
+  csr_view<V, I, I> a;
+  int threads;
+};
+
+/// The matrix in a file. The result is a csr<V, I, I>.
+template <class V, class I>
+struct read_problem {
+  using value = V;
+  std::string path;
+  int threads;
+};
+
 template <template <class, class> class Problem>
 using over_types = std::variant<Problem<float, std::int32_t>, Problem<double, std::int32_t>,
                                 Problem<float, std::int64_t>, Problem<double, std::int64_t>>;
 
 /// One operation of them all, in one of the types that the bench offers.
 struct any_problem {
-  std::variant<over_types<spmv_problem>, over_types<spmm_problem>, over_types<spgemm_problem>> op;
+  std::variant<over_types<spmv_problem>, over_types<spmm_problem>, over_types<spgemm_problem>,
+               over_types<convert_problem>, over_types<read_problem>>
+      op;
   std::string backend = "cpu"; ///< where contestants are wanted: cpu or cuda
 };
 

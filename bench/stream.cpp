@@ -26,8 +26,6 @@ sum(std::uint64_t const* p, std::size_t n) {
   return s[0];
 }
 
-} // namespace
-
 void stream(std::vector<stretch> const& memory, int threads) {
   std::uint64_t all = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : all)
@@ -43,6 +41,16 @@ void stream(std::vector<stretch> const& memory, int threads) {
   }
   static std::uint64_t volatile sink = 0;
   sink = sink + all;
+}
+
+} // namespace
+
+contestant read_bound(std::vector<stretch> const& memory, int threads) {
+  contestant bound;
+  bound.is_bound = true;
+  bound.format = "stream";
+  bound.run = [memory, threads] { stream(memory, threads); };
+  return bound;
 }
 
 } // namespace tulle::bench

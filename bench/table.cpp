@@ -39,7 +39,7 @@ std::string table(std::vector<record> records, bool colour) {
       first.bound_gbytes_per_s > 0 ? fmt::format("; bound {:.1f} GB/s", first.bound_gbytes_per_s)
                                    : "");
   out += fmt::format("  {:<22} {:>10} {:>7} {:>8} {:>16} {:>9} {:>9}  {}\n", "", "ms", "spread",
-                     "GFlop/s", "ratio", "convert", "MB", "path");
+                     first.gflops > 0 ? "GFlop/s" : "GB/s", "ratio", "convert", "MB", "path");
   for (record const& r : records) {
     std::string const who =
         label(r) + (r.option.empty() ? "" : " " + r.option + "=" + r.option_value);
@@ -55,7 +55,7 @@ std::string table(std::vector<record> records, bool colour) {
             : "";
     out += fmt::format("  {}{:<22} {:>10.3f} {:>6.0f}% {:>8.2f} {:>16} {:>9.1f} {:>9.1f}  {}{}\n",
                        colour && best ? "\033[32m" : "", who, r.seconds * 1e3, r.spread * 100,
-                       r.gflops, ratio, r.convert_calls,
+                       r.gflops > 0 ? r.gflops : r.gbytes_per_s, ratio, r.convert_calls,
                        static_cast<double>(r.op == "spgemm" ? r.peak_bytes : r.bytes) * 1e-6,
                        r.path, colour && best ? "\033[0m" : "");
   }

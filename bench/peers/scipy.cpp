@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// SciPy's csr_array in a process of its own, which runs scipy_peer.py and times its calls. The two
-// talk over a socket: the process ends when our end closes, also when we are killed.
+// SciPy's sparse arrays in a process of its own, which runs scipy_peer.py and times its calls. The
+// two talk over a socket: the process ends when our end closes, also when we are killed.
 #include "tulle/core/fail.hpp"
 
 #include "bench/peers/peer.hpp"
@@ -94,25 +94,27 @@ private:
   pid_t child_ = -1;
 };
 
-} // namespace
-
+/// A process that was told what to do by `line`, and the arrays of a matrix and x where it wants
+/// them.
 template <class V, class I>
-std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
-  auto const process = std::make_shared<python>();
+contestant start(std::string const& line, csr_view<V, I, I> const* a, V const* x,
+                 std::shared_ptr<python> const& process) {
   std::string const version = process->hear_line();
   if (!version.starts_with("SciPy "))
     fail(errc::backend, "scipy: %s", version.c_str());
-  auto const rows = static_cast<std::size_t>(p.a.rows), nnz = static_cast<std::size_t>(p.a.nnz);
-  char line[128];
-  std::snprintf(line, sizeof line, "float%zu int%zu %zu %zu %zu\n", 8 * sizeof(V), 8 * sizeof(I),
-                rows, static_cast<std::size_t>(p.a.cols), nnz);
   process->say(line);
-  I const zero = 0; // a matrix without rows may have no row_ptr
-  process->say(p.a.row_ptr ? p.a.row_ptr : &zero, (rows + 1) * sizeof(I));
-  process->say(p.a.col, nnz * sizeof(I));
-  process->say(p.a.val, nnz * sizeof(V));
-  process->say(p.x, static_cast<std::size_t>(p.a.cols) * sizeof(V));
-
+  if (a) {
+    auto const rows = static_cast<std::size_t>(a->rows), cols = static_cast<std::size_t>(a->cols);
+    auto const nnz = static_cast<std::size_t>(a->nnz);
+    I const zero = 0; // a matrix without rows may have no row_ptr
+    process->say(a->row_ptr ? a->row_ptr : &zero, (rows + 1) * sizeof(I));
+    process->say(a->col, nnz * sizeof(I));
+    process->say(a->val, nnz * sizeof(V));
+    if (x)
+      process->say(x, cols * sizeof(V));
+    else
+      process->say(array<V>(cols, V(0)).data(), cols * sizeof(V));
+  }
   contestant c;
   c.peer = "scipy";
   c.threads = 1;
@@ -126,12 +128,80 @@ std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
     return std::strtod(process->hear_line().c_str(), nullptr);
   };
   c.run = [timed = c.timed_run] { timed(); };
-  c.result = [process, rows](void* to) {
+  c.poison = [process] { process->say("poison\n"); };
+  return c;
+}
+
+/// What both ends call the types.
+template <class V, class I>
+std::string types() {
+  return "float" + std::to_string(8 * sizeof(V)) + " int" + std::to_string(8 * sizeof(I)) + " ";
+}
+template <class V, class I>
+std::string sizes(csr_view<V, I, I> const& a) {
+  return types<V, I>() + std::to_string(a.rows) + " " + std::to_string(a.cols) + " " +
+         std::to_string(a.nnz) + "\n";
+}
+
+template <class V, class I>
+void hand_out_csr(contestant& c, std::shared_ptr<python> const& process) {
+  c.result = [process](void* to) {
+    process->say("result\n");
+    std::string const line = process->hear_line();
+    std::size_t rows = 0, cols = 0, nnz = 0;
+    if (std::sscanf(line.c_str(), "%zu %zu %zu", &rows, &cols, &nnz) != 3)
+      fail(errc::backend, "scipy: unexpected: %s", line.c_str());
+    csr<V, I, I> a(unchecked, static_cast<I>(rows), static_cast<I>(cols), array<I>(rows + 1),
+                   array<I>(nnz), array<V>(nnz));
+    process->hear(a.row_ptr.data(), a.row_ptr.bytes());
+    process->hear(a.col.data(), a.col.bytes());
+    process->hear(a.val.data(), a.val.bytes());
+    *static_cast<csr<V, I, I>*>(to) = std::move(a);
+  };
+}
+
+} // namespace
+
+template <class V, class I>
+std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
+  auto const process = std::make_shared<python>();
+  contestant c = start<V, I>("spmv " + sizes(p.a), &p.a, p.x, process);
+  c.result = [process, rows = static_cast<std::size_t>(p.a.rows)](void* to) {
     process->say("result\n");
     process->hear(to, rows * sizeof(V));
   };
-  c.poison = [process] { process->say("poison\n"); };
   return {c};
+}
+
+template <class V, class I>
+std::vector<contestant> contestants(convert_problem<V, I> const& p) {
+  std::vector<contestant> all;
+  for (char const* const to : {"coo", "csc"}) {
+    auto const process = std::make_shared<python>();
+    all.push_back(
+        start<V, I>(std::string("convert ") + to + " " + sizes(p.a), &p.a, nullptr, process));
+    all.back().format = to;
+    hand_out_csr<V, I>(all.back(), process);
+  }
+  return all;
+}
+
+// SciPy reads by fast_matrix_market, which has threads.
+template <class V, class I>
+std::vector<contestant> contestants(read_problem<V, I> const& p) {
+  std::vector<contestant> all;
+  for (char const* const to : {"coo", "csr"}) {
+    auto const process = std::make_shared<python>();
+    all.push_back(start<V, I>(std::string("read ") + to + " " + types<V, I>() +
+                                  std::to_string(p.threads) + " " + p.path + "\n",
+                              nullptr, nullptr, process));
+    all.back().format = to;
+    all.back().threads = p.threads;
+    all.back().path =
+        all.back().path.substr(0, all.back().path.find(',')) + " mmread, fast_matrix_market inside";
+    hand_out_csr<V, I>(all.back(), process);
+  }
+  return all;
 }
 
 } // namespace tulle::bench

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other end of scipy.cpp: multiplies as it is told by lines on standard input, until they end.
+"""The other end of scipy.cpp: computes as it is told by lines on standard input, until they end.
 
 -> SciPy and its version, or why there is none
-<- value index rows cols nnz      dtypes and sizes, then the bytes of row_ptr, col, val and x
--> bytes seconds                  of the matrix, of making it
-<- run                            -> seconds of one y = A @ x
-<- result                         -> the bytes of y
-<- poison                         y is NaN from here on; no answer
+<- spmv value index rows cols nnz         dtypes and sizes, then the bytes of row_ptr, col, val and x
+   convert to value index rows cols nnz   the same
+   read to value index threads path
+-> bytes seconds                          of the matrix, of making it
+<- run                                    -> seconds of one call
+<- result                                 -> the bytes of y, or of a csr: sizes on a line, then its arrays
+<- poison                                 what was computed is forgotten; no answer
 """
 import os
 import signal
@@ -38,31 +40,93 @@ def array(dtype, size):
 try:
     import numpy as np
     import scipy
+    import scipy.io
     from scipy.sparse import csr_array
 except ImportError as e:
     answer(f"{e}\n".encode())
     sys.exit(1)
 answer(f"SciPy {scipy.__version__}\n".encode())
 
-value, index, *sizes = commands.readline().decode().split()
-rows, cols, nnz = map(int, sizes)
-row_ptr, col = array(index, rows + 1), array(index, nnz)
-val, x = array(value, nnz), array(value, cols)
 
-start = time.perf_counter()
-a = csr_array((val, col, row_ptr), shape=(rows, cols))
-took = time.perf_counter() - start
-size = a.data.nbytes + a.indices.nbytes + a.indptr.nbytes
-answer(f"{size} {took}\n".encode())
 
-y = np.zeros(rows, value)
+class Spmv:
+    """y = A @ x for arrays that follow on the line: row_ptr, col, val, x."""
+
+    def __init__(self, value, index, rows, cols, nnz):
+        rows, cols, nnz = int(rows), int(cols), int(nnz)
+        row_ptr, col = array(index, rows + 1), array(index, nnz)
+        val, self.x = array(value, nnz), array(value, cols)
+        start = time.perf_counter()
+        self.a = csr_array((val, col, row_ptr), shape=(rows, cols))
+        self.seconds = time.perf_counter() - start
+        self.y = np.zeros(rows, value)
+
+    def run(self):
+        self.y = self.a @ self.x
+
+    def result(self):
+        answer(memoryview(self.y).cast("B"))
+
+    def poison(self):
+        self.y[:] = np.nan
+
+
+class Made:
+    """Something that run() makes and that is handed out as csr."""
+
+    seconds = 0
+    a = None
+
+    def poison(self):
+        self.a = None
+
+    def result(self):
+        c = self.a.tocsr()
+        c.sum_duplicates()
+        c.sort_indices()
+        answer(f"{c.shape[0]} {c.shape[1]} {c.nnz}\n".encode())
+        for part, dtype in ((c.indptr, self.index), (c.indices, self.index), (c.data, self.value)):
+            answer(memoryview(np.ascontiguousarray(part, dtype)).cast("B"))
+
+
+class Convert(Made):
+    def __init__(self, to, *matrix):
+        self.to, (self.value, self.index) = to, matrix[:2]
+        self.hub = Spmv(*matrix).a
+        self.run()
+
+    def run(self):
+        self.a = None
+        self.a = self.hub.tocoo(copy=True) if self.to == "coo" else self.hub.tocsc(copy=True)
+
+
+class Read(Made):
+    def __init__(self, to, value, index, threads, path):
+        from scipy.io import _fast_matrix_market
+        self.to, self.value, self.index, self.path = to, value, index, path
+        _fast_matrix_market.PARALLELISM = int(threads)
+        self.run()
+
+    def run(self):
+        self.a = None
+        self.a = scipy.io.mmread(self.path, spmatrix=False)
+        if self.to == "csr":
+            self.a = self.a.tocsr()
+
+
+op, line = commands.readline().decode().rstrip("\n").split(" ", 1)
+arguments = line.split(" ", 4) if op == "read" else line.split(" ")  # a path may hold blanks
+peer = {"spmv": Spmv, "convert": Convert, "read": Read}[op](*arguments)
+parts = [getattr(peer.a, name) for name in ("data", "indices", "indptr", "row", "col") if hasattr(peer.a, name)]
+answer(f"{sum(part.nbytes for part in parts)} {peer.seconds}\n".encode())
+
 for command in commands:
     if command == b"run\n":
         start = time.perf_counter()
-        y = a @ x
+        peer.run()
         took = time.perf_counter() - start
         answer(f"{took}\n".encode())
     elif command == b"result\n":
-        answer(memoryview(y).cast("B"))
+        peer.result()
     elif command == b"poison\n":
-        y[:] = np.nan
+        peer.poison()

@@ -72,16 +72,12 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
     return is_product(p.a, x.data(), y.data());
   };
   if (o.backend == "cpu") {
-    std::vector<stretch> const memory{{a.val.data(), a.val.bytes()},
-                                      {a.col.data(), a.col.bytes()},
-                                      {a.row_ptr.data(), a.row_ptr.bytes()},
-                                      {x.data(), x.bytes()},
-                                      {y.data(), y.bytes()}};
-    contestant bound;
-    bound.is_bound = true;
-    bound.format = "stream";
-    bound.run = [memory, threads = p.threads] { stream(memory, threads); };
-    c.contestants.push_back(bound);
+    c.contestants.push_back(read_bound({{a.val.data(), a.val.bytes()},
+                                        {a.col.data(), a.col.bytes()},
+                                        {a.row_ptr.data(), a.row_ptr.bytes()},
+                                        {x.data(), x.bytes()},
+                                        {y.data(), y.bytes()}},
+                                       p.threads));
     for (sweep_point const& point : sweep_points(o.sweep))
       for (format const f : all_formats)
         if (is_wanted(o.formats, name(f))) {
