@@ -6,6 +6,7 @@
 #include "bench/compare.hpp"
 #include "bench/convert/convert.hpp"
 #include "bench/html/page.hpp"
+#include "bench/markdown.hpp"
 #include "bench/read/read.hpp"
 #include "bench/run_info.hpp"
 #include "bench/spgemm/spgemm.hpp"
@@ -146,7 +147,10 @@ void add_report(CLI::App& bench) {
   auto const a = std::make_shared<arguments>();
   auto* const command = bench.add_subcommand("report", "One HTML page of results, losses first");
   command->add_option("results", a->files, "Files that --json wrote")->required();
-  command->add_option("-o,--output", a->out, "The page")->capture_default_str();
+  command
+      ->add_option("-o,--output", a->out,
+                   "The page; a table for documents where the name ends in .md")
+      ->capture_default_str();
   command->add_option("--title", a->title, "Its title")->capture_default_str();
   command->footer(
       "Example:\n  tulle bench spmv --json out.json && tulle bench report out.json -o out.html");
@@ -158,7 +162,7 @@ void add_report(CLI::App& bench) {
       all.records.insert(all.records.end(), one.records.begin(), one.records.end());
     }
     std::ofstream page = open(a->out);
-    write(page, a->out, html_page(all, a->title));
+    write(page, a->out, a->out.ends_with(".md") ? markdown(all) : html_page(all, a->title));
     fmt::print("{}: {} records\n", a->out, all.records.size());
   });
 }

@@ -54,8 +54,9 @@ std::string remarks(run_info const& r) {
 }
 
 char const* const how_to_read = R"(<aside class=how><b>How to read the numbers</b>
-<p><b>1 is as fast as any CSR can be.</b> Beside each contestant a plain copy reads what CSR has to read and
-writes what it has to write, in the same turns; “of bound” is the copy’s time over the contestant’s. Above 1
+<p><b>1 is as fast as any CSR can be.</b> Before each turn of a contestant, the bytes of
+the CSR arrays, x and y are read once by the same threads (on a GPU: as many are copied); “of bound” is that time
+over the contestant’s. Above 1
 are formats that read less than CSR. Whiskers show where the median lies, 95 times of 100: where two
 overlap, the order may be chance. Contestants rank by this ratio, which
 moves less than times do; where there is none, by time. A wrong result has no rank and no bar.</p></aside>

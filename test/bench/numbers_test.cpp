@@ -2,6 +2,7 @@
 
 // What is said of many times, of two runs, and that files of records come back as they were.
 #include "bench/compare.hpp"
+#include "bench/markdown.hpp"
 #include "bench/measure.hpp"
 #include "bench/record.hpp"
 #include "support/expect.hpp"
@@ -105,6 +106,18 @@ TEST(compare, a_result_that_became_wrong_is_a_regression) {
   after.records = {row("", 1)};
   after.records[0].verified = false;
   EXPECT_NE(text_of(compare(before, after), .05).find("WRONG"), std::string::npos);
+}
+
+TEST(markdown, has_a_line_a_matrix_and_the_best_variant_of_a_peer) {
+  results all;
+  all.records = {row("", .5), row("mkl", .25), row("mkl", .75), row("wrong", 2)};
+  all.records[2].format = "optimised";
+  all.records[3].verified = false;
+  std::string const text = markdown(all);
+  EXPECT_NE(text.find("| matrix | tulle csr | mkl |\n|---|---|---|\n| m | 0.50 | **0.75** |\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("wrong"), std::string::npos);
 }
 
 TEST(results, come_back_as_they_were_written) {
