@@ -108,18 +108,14 @@ template <class V, class I, class O, space S>
 csr<V, I, O> coo_view<V, I, O, S>::to_csr(cpu const& where) const {
   auto const n = static_cast<std::size_t>(nnz);
   csr<V, I, O> c(unchecked, rows, cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
-  c.row_ptr = detail::counting_sort<O>(
-      static_cast<std::size_t>(rows), n,
+  c.row_ptr = detail::bucket_sort<O>(
+      static_cast<std::size_t>(rows), n, row,
       [&](int part, int parts, auto&& f) {
         for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
              k < end; ++k)
-          f(static_cast<std::size_t>(row[k]), k);
+          f(static_cast<std::size_t>(row[k]), col[k], val[k]);
       },
-      [&](std::size_t at, std::size_t k) {
-        c.col[at] = col[k];
-        c.val[at] = val[k];
-      },
-      where);
+      c.col.data(), c.val.data(), where);
   return c.view().is_canonical(where) ? std::move(c) : c.to_csr(where);
 }
 

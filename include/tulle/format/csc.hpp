@@ -92,21 +92,17 @@ template <class V, class I, class O>
 array<O> transpose(O const* ptr, I const* index, V const* val, std::size_t lines,
                    std::size_t buckets, I* out_index, V* out_val, cpu const& where) {
   std::size_t const entries = ptr ? static_cast<std::size_t>(ptr[lines]) : 0;
-  return counting_sort<O>(
-      buckets, entries,
+  return bucket_sort<O>(
+      buckets, entries, index,
       [&](int part, int parts, auto&& f) {
         if (entries == 0)
           return;
         std::size_t const end = split_by_entries(ptr, lines, part + 1, parts);
         for (std::size_t i = split_by_entries(ptr, lines, part, parts); i < end; ++i)
           for (O k = ptr[i]; k < ptr[i + 1]; ++k)
-            f(static_cast<std::size_t>(index[k]), static_cast<I>(i), k);
+            f(static_cast<std::size_t>(index[k]), static_cast<I>(i), val[k]);
       },
-      [&](std::size_t at, I line, O k) {
-        out_index[at] = line;
-        out_val[at] = val[k];
-      },
-      where);
+      out_index, out_val, where);
 }
 
 } // namespace detail

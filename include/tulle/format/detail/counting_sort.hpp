@@ -6,6 +6,10 @@
 #include "tulle/core/parallel.hpp"
 #include "tulle/core/where.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
 namespace tulle::detail {
 
 /// Deals entries to buckets, keeping their order within a bucket. walk(part, parts, f) calls
@@ -42,6 +46,99 @@ array<O> counting_sort(std::size_t buckets, std::size_t entries, Walk walk, Plac
       place(static_cast<std::size_t>(at[bucket]++), entry...);
     });
   });
+  return ptr;
+}
+
+// Entries of a block of buckets: what lies in it, sorted and not, stays in a core's own cache.
+constexpr std::size_t block_entries = std::size_t{1} << 15;
+constexpr std::size_t most_blocks = 1024; // streams that are written at once
+
+/// Whether entries go to buckets far from those of the entries before them, by a sample of
+/// stretches.
+template <class I>
+bool jumps(I const* bucket, std::size_t entries) {
+  constexpr std::size_t stretches = 16, length = 2048, slots = 4096;
+  constexpr int line = 3; // eight buckets begin on a cache line of values, if they are as many
+  std::size_t fresh = 0;
+  for (std::size_t s = 0; s < stretches; ++s) {
+    I seen[slots]; // one bucket's line for each slot, as in a cache
+    std::fill_n(seen, slots, I(-1));
+    I const* const first = bucket + entries / stretches * s;
+    for (std::size_t k = 0; k < length; ++k) {
+      I const at = static_cast<I>(first[k] >> line);
+      I& slot = seen[static_cast<std::size_t>(at) % slots];
+      fresh += slot != at;
+      slot = at;
+    }
+  }
+  return fresh > stretches * length / 2;
+}
+
+/// As counting_sort, for entries that are an index and a value: walk calls f(bucket, index, value),
+/// and bucket_of[k] is the bucket of entry k. Where buckets are so many and so mixed that each
+/// write would miss the cache, the entries first go to blocks of neighbouring buckets, which are
+/// then sorted one by one: that takes the entries once more in memory while it runs. ms of a
+/// transpose, two threads, at once and by blocks: random rows 132, 76; lp 170, 89; fem 19, 44.
+template <class O, class I, class V, class Walk>
+array<O> bucket_sort(std::size_t buckets, std::size_t entries, I const* bucket_of, Walk walk,
+                     I* out_index, V* out_val, cpu const& where) {
+  std::size_t const wanted = std::min(entries / block_entries, most_blocks);
+  if (wanted < 4 || buckets < 4096 || !jumps(bucket_of, entries))
+    return counting_sort<O>(
+        buckets, entries, walk,
+        [&](std::size_t at, I index, V const& value) {
+          out_index[at] = index;
+          out_val[at] = value;
+        },
+        where);
+  int shift = 0;
+  while ((buckets - 1) >> shift >= wanted)
+    ++shift;
+  std::size_t const width = std::size_t{1} << shift; // buckets of a block
+  std::size_t const blocks = ((buckets - 1) >> shift) + 1;
+  struct entry {
+    V value;
+    I index;
+    std::uint32_t bucket; // within its block
+  };
+  int const parts = parts_for(entries, where.threads);
+  array<O> ptr(buckets + 1, where.memory);
+  array<O> next(checked_mul(width, static_cast<std::size_t>(parts), "bucket sort"), where.memory);
+  array<entry> sorted(entries, where.memory); // by block
+  array<O> const block_ptr = counting_sort<O>(
+      blocks, entries,
+      [&](int part, int all, auto&& f) {
+        walk(part, all, [&](std::size_t bucket, I index, V const& value) {
+          f(bucket >> shift, entry{value, index, static_cast<std::uint32_t>(bucket & (width - 1))});
+        });
+      },
+      [&](std::size_t at, entry const& e) { sorted[at] = e; }, where);
+  std::size_t taken = 0;
+  parallel(parts, [&](int part) {
+    O* const at = next.data() + static_cast<std::size_t>(part) * width;
+    for (std::size_t b;
+         (b = std::atomic_ref(taken).fetch_add(1, std::memory_order_relaxed)) < blocks;) {
+      std::size_t const first = b * width;
+      std::size_t const here = std::min(width, buckets - first);
+      entry const* const begin = sorted.data() + block_ptr[b];
+      entry const* const end = sorted.data() + block_ptr[b + 1];
+      std::fill_n(at, here, O(0));
+      for (entry const* e = begin; e != end; ++e)
+        ++at[e->bucket];
+      O sum = block_ptr[b];
+      for (std::size_t j = 0; j < here; ++j) {
+        O const n = at[j];
+        ptr[first + j] = at[j] = sum;
+        sum = static_cast<O>(sum + n);
+      }
+      for (entry const* e = begin; e != end; ++e) {
+        auto const to = static_cast<std::size_t>(at[e->bucket]++);
+        out_index[to] = e->index;
+        out_val[to] = e->value;
+      }
+    }
+  });
+  ptr[buckets] = static_cast<O>(entries);
   return ptr;
 }
 
