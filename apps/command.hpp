@@ -12,6 +12,7 @@ void add_gen_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_spy_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
+void add_solve_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
 
 /// What a MATRIX argument may be, for every command's help.

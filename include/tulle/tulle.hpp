@@ -11,5 +11,6 @@
 #include "tulle/io/matrix_market.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmv.hpp"
+#include "tulle/solve/cg.hpp"
 #include "tulle/view/transposed.hpp"
 #include "tulle/view/vector.hpp"
