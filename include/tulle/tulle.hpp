@@ -9,6 +9,7 @@
 #include "tulle/format/formats.hpp"
 #include "tulle/gen/generate.hpp"
 #include "tulle/io/matrix_market.hpp"
+#include "tulle/op/assemble.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmv.hpp"
 #include "tulle/solve/cg.hpp"
