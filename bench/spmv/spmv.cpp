@@ -9,19 +9,15 @@
 #include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
+#include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
 #include "bench/sweep.hpp"
 #include "bench/vectors.hpp"
 
-#include <chrono>
 #include <memory>
 
 namespace tulle::bench {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 template <class V, class I>
 contestant make_tulle(spmv_problem<V, I> const& p, format f) {
@@ -33,14 +29,14 @@ contestant make_tulle(spmv_problem<V, I> const& p, format f) {
   };
   cpu const where{.threads = p.threads};
   auto const e = std::make_shared<entry>();
-  auto const start = std::chrono::steady_clock::now();
-  e->hub = p.a;
-  if (f != format::csr)
-    e->converted = convert(matrix_ref(p.a), f, where);
-  e->matrix = f == format::csr ? matrix_ref(e->hub) : e->converted.ref();
-  e->plan = std::make_unique<spmv_plan>(where, e->matrix);
   contestant c;
-  c.convert_seconds = seconds_since(start);
+  c.convert_seconds = seconds_of([&] {
+    e->hub = p.a;
+    if (f != format::csr)
+      e->converted = convert(matrix_ref(p.a), f, where);
+    e->matrix = f == format::csr ? matrix_ref(e->hub) : e->converted.ref();
+    e->plan = std::make_unique<spmv_plan>(where, e->matrix);
+  });
   c.format = name(f);
   c.threads = p.threads;
   c.path = e->plan->path();
