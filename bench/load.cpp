@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/load.hpp"
 
-#include <cstdlib>
 #include <fstream>
 #include <tuple>
-#include <unistd.h>
 
 namespace tulle::bench {
 namespace {
@@ -33,12 +31,6 @@ load_meter::load_meter() {
 double load_meter::steal() const {
   auto const [stolen, total] = ticks();
   return total > total_ ? (stolen - stolen_) / (total - total_) : 0;
-}
-
-double load_meter::load() {
-  double load[1] = {};
-  long const processors = sysconf(_SC_NPROCESSORS_ONLN);
-  return getloadavg(load, 1) == 1 && processors > 0 ? load[0] / static_cast<double>(processors) : 0;
 }
 
 } // namespace tulle::bench

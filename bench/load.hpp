@@ -12,8 +12,6 @@ public:
   load_meter();
   /// Part of the processors' time that the host gave to other guests.
   double steal() const;
-  /// Runnable tasks a processor, of the last minute.
-  static double load();
 
 private:
   double stolen_ = 0, total_ = 0;

@@ -12,7 +12,6 @@ namespace tulle::bench {
 /// y = A x, in V with I for indices and offsets. The result is rows of V.
 template <class V, class I>
 struct spmv_problem {
-  using value = V;
   csr_view<V, I, I> a;
   V const* x; ///< a.cols
   int threads;
@@ -22,7 +21,6 @@ struct spmv_problem {
 /// a.rows x columns of V.
 template <class V, class I>
 struct spmm_problem {
-  using value = V;
   csr_view<V, I, I> a;
   V const* x;
   int columns;
@@ -32,7 +30,6 @@ struct spmm_problem {
 /// C = A B, all sparse. The result is a csr<V, I, I>, rows in any order.
 template <class V, class I>
 struct spgemm_problem {
-  using value = V;
   csr_view<V, I, I> a;
   csr_view<V, I, I> b;
   int threads;
@@ -41,7 +38,6 @@ struct spgemm_problem {
 /// A in another format. The result is a csr<V, I, I> of what that format holds.
 template <class V, class I>
 struct convert_problem {
-  using value = V;
   csr_view<V, I, I> a;
   int threads;
 };
@@ -49,7 +45,6 @@ struct convert_problem {
 /// The matrix in a file. The result is a csr<V, I, I>.
 template <class V, class I>
 struct read_problem {
-  using value = V;
   std::string path;
   int threads;
 };

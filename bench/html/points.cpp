@@ -124,18 +124,22 @@ std::vector<std::pair<double, int>> bound_classes(group const& g) {
   return out;
 }
 
+std::pair<std::vector<double>, std::vector<double>> coordinates(std::vector<spot> const& points) {
+  std::pair<std::vector<double>, std::vector<double>> all;
+  for (spot const& s : points) {
+    all.first.push_back(s.x);
+    all.second.push_back(s.y);
+  }
+  return all;
+}
+
 } // namespace
 
 std::string speed_by_row_length(group const& g) {
   auto const points = spots(g, [](record const& r) { return row_length(r); });
   if (points.empty())
     return {};
-  std::vector<double> xs;
-  std::vector<double> ys;
-  for (spot const& s : points) {
-    xs.push_back(s.x);
-    ys.push_back(s.y);
-  }
+  auto [xs, ys] = coordinates(points);
   box const b{64, 14, width - 64 - legend_width, height_for(g) - 64};
   drawing d(width, height_for(g), "GFlop/s of each contestant by mean row length");
   scale const x = log_scale(xs, b.left, b.right());
@@ -152,12 +156,7 @@ std::string roofline(group const& g) {
   auto const classes = bound_classes(g);
   if (points.empty() || classes.empty())
     return {};
-  std::vector<double> xs;
-  std::vector<double> ys;
-  for (spot const& s : points) {
-    xs.push_back(s.x);
-    ys.push_back(s.y);
-  }
+  auto [xs, ys] = coordinates(points);
   box const b{64, 14, width - 64 - legend_width, height_for(g) - 64};
   scale const x = log_scale(xs, b.left, b.right());
   auto const most =

@@ -14,7 +14,6 @@
 #include "bench/contestant.hpp"
 #include "bench/problem.hpp"
 
-#include <type_traits>
 #include <vector>
 
 namespace tulle::bench {

@@ -9,6 +9,7 @@
 
 #include "dispatch/format.hpp"
 #include "dispatch/spmv.hpp"
+#include "op/operands.hpp"
 #include "reference/spmv.hpp"
 
 #include <chrono>
@@ -29,37 +30,12 @@ struct spmv_plan::state {
 
 namespace {
 
+using detail::bytes_of;
+using detail::kind_of_type;
+using detail::overlap;
 using detail::spmv_operand;
 using detail::value_kind;
-
-value_kind kind_of_type(type_tag t) {
-  return visit(t, [](auto types) { return detail::kind_of<typename decltype(types)::value>; });
-}
-
-template <class F>
-decltype(auto) with_value(value_kind kind, F&& f) {
-  switch (kind) {
-  case value_kind::f32:
-    return f(float{});
-  case value_kind::f64:
-    return f(double{});
-  case value_kind::c32:
-    return f(std::complex<float>{});
-  case value_kind::c64:
-    break;
-  }
-  return f(std::complex<double>{});
-}
-
-std::size_t bytes_of(value_kind kind) {
-  return with_value(kind, [](auto v) { return sizeof(v); });
-}
-
-bool overlap(void const* a, std::size_t a_bytes, void const* b, std::size_t b_bytes) {
-  auto const* const p = static_cast<char const*>(a);
-  auto const* const q = static_cast<char const*>(b);
-  return p < q + b_bytes && q < p + a_bytes;
-}
+using detail::with_value;
 
 void check(spmv_operand a, value_kind kind, void const* x, std::size_t x_size, void const* y,
            std::size_t y_size) {

@@ -23,6 +23,7 @@
 #include "tulle/op/convert.hpp"
 
 #include "dispatch/format.hpp"
+#include "op/operands.hpp"
 #include "solve/vector.hpp"
 
 #include <chrono>
@@ -65,22 +66,9 @@ struct problem {
   std::size_t row(std::size_t i) const { return is_complex(kind) ? i / 2 : i; }
 };
 
-bool overlap(void const* a, void const* b, std::size_t bytes) {
-  auto const* const p = static_cast<char const*>(a);
-  auto const* const q = static_cast<char const*>(b);
-  return p < q + bytes && q < p + bytes;
-}
-
-std::size_t bytes_of(value_kind kind) {
-  std::size_t const real = kind == value_kind::f32 || kind == value_kind::c32 ? 4 : 8;
-  return is_complex(kind) ? 2 * real : real;
-}
-
 void check(value_kind kind, matrix_ref const& m, void const* b, std::size_t b_size, void const* x,
            std::size_t x_size, cg_options const& options) {
-  value_kind const stored =
-      visit(m.type, [](auto t) { return detail::kind_of<typename decltype(t)::value>; });
-  if (stored != kind)
+  if (detail::kind_of_type(m.type) != kind)
     fail(errc::unsupported, "cg: A is %s but the vectors hold another type", name(m.type));
   if (!is_built(m.format, m.type))
     fail(errc::unsupported, "cg: %s is not built for %s", name(m.format), name(m.type));
@@ -95,8 +83,8 @@ void check(value_kind kind, matrix_ref const& m, void const* b, std::size_t b_si
     fail(errc::bad_structure, "cg: b is null but has %zu entries", b_size);
   if (x_size != 0 && x == nullptr)
     fail(errc::bad_structure, "cg: x is null but has %zu entries", x_size);
-  std::size_t const bytes = checked_mul(x_size, bytes_of(kind), "cg: x");
-  if (bytes != 0 && overlap(b, x, bytes))
+  std::size_t const bytes = checked_mul(x_size, detail::bytes_of(kind), "cg: x");
+  if (bytes != 0 && detail::overlap(b, bytes, x, bytes))
     fail(errc::bad_structure, "cg: b and x overlap");
   if (dispatch::ops(m.format, m.type).overlaps(m.view, x, static_cast<char const*>(x) + bytes))
     fail(errc::bad_structure, "cg: x overlaps the arrays of A");

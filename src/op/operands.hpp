@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What operations ask of their operands before any work: types known at run time, and overlap.
+#pragma once
+#include "tulle/op/spmv.hpp"
+
+namespace tulle::detail {
+
+inline value_kind kind_of_type(type_tag t) {
+  return visit(t, [](auto types) { return kind_of<typename decltype(types)::value>; });
+}
+
+/// f(V{}) for the type that a kind names.
+template <class F>
+decltype(auto) with_value(value_kind kind, F&& f) {
+  switch (kind) {
+  case value_kind::f32:
+    return f(float{});
+  case value_kind::f64:
+    return f(double{});
+  case value_kind::c32:
+    return f(std::complex<float>{});
+  case value_kind::c64:
+    break;
+  }
+  return f(std::complex<double>{});
+}
+
+inline std::size_t bytes_of(value_kind kind) {
+  return with_value(kind, [](auto v) { return sizeof(v); });
+}
+
+inline bool overlap(void const* a, std::size_t a_bytes, void const* b, std::size_t b_bytes) {
+  auto const* const p = static_cast<char const*>(a);
+  auto const* const q = static_cast<char const*>(b);
+  return p < q + b_bytes && q < p + a_bytes;
+}
+
+} // namespace tulle::detail
