@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <optional>
+#include <utility>
 
 namespace tulle::test {
 namespace {
@@ -80,8 +81,7 @@ void survives_changes() {
 template <class K, int... d>
 void every_fan_out() {
   for (std::size_t const n : lengths())
-    if (n < 40 || n % 2)
-      (sorts<K, d>(n, shape::random), ...);
+    (sorts<K, d>(n, all_shapes[n % std::size(all_shapes)]), ...);
   for (shape const s : all_shapes)
     (sorts<K, d>(500, s), ...);
   (survives_changes<K, d>(), ...);
@@ -93,6 +93,15 @@ TEST(d_heap, gives_the_greatest_first) {
   every_fan_out<std::uint32_t, 2, 63>();
   every_fan_out<float, 8>();
   every_fan_out<double, 2, 4, 8, 64>();
+}
+
+template <std::size_t... d>
+void fan_outs_from_two(std::index_sequence<d...>) {
+  for (std::size_t const n : {0, 1, 64, 65, 130, 4100})
+    (sorts<std::int32_t, static_cast<int>(d) + 2>(n, shape::random), ...);
+}
+TEST(d_heap, may_have_any_fan_out_up_to_64) {
+  fan_outs_from_two(std::make_index_sequence<63>());
 }
 
 // Groups of children begin at multiples of d.

@@ -30,9 +30,13 @@ inline std::vector<std::size_t> lengths(std::size_t last = 4100) {
   return all;
 }
 
-enum class shape { random, few, equal, sorted, reversed, extreme };
+enum class shape { random, few, equal, sorted, reversed, organ_pipe, extreme };
 inline constexpr shape all_shapes[] = {shape::random, shape::few,      shape::equal,
-                                       shape::sorted, shape::reversed, shape::extreme};
+                                       shape::sorted, shape::reversed, shape::organ_pipe,
+                                       shape::extreme};
+/// Those whose sums do not overflow.
+inline constexpr shape sum_shapes[] = {shape::random, shape::few,      shape::equal,
+                                       shape::sorted, shape::reversed, shape::organ_pipe};
 
 /// Keys of that shape. Their sums are exact in every type but float.
 template <class K>
@@ -57,10 +61,12 @@ std::vector<K> keys(shape s, std::size_t n, unsigned seed = 1) {
       k = std::is_unsigned_v<K> ? static_cast<K>(random()) : static_cast<K>(r);
     }
   }
-  if (s == shape::sorted || s == shape::reversed)
+  if (s == shape::sorted || s == shape::reversed || s == shape::organ_pipe)
     std::sort(all.begin(), all.end());
   if (s == shape::reversed)
     std::reverse(all.begin(), all.end());
+  if (s == shape::organ_pipe) // up, then down
+    std::reverse(all.begin() + static_cast<std::ptrdiff_t>(n / 2), all.end());
   return all;
 }
 
@@ -75,15 +81,19 @@ std::vector<I> indices(std::size_t n, unsigned gap, unsigned seed) {
   return all;
 }
 
-/// Heads of segments: one huge, all of length one, short, long, or none marked at all.
+/// Heads of segments: one huge, all of length one, short, long, none marked at all, of eight each,
+/// and one huge behind as many of length one. (No segment is empty: it would have no entry to
+/// mark.)
 inline std::vector<std::vector<std::uint8_t>> heads(std::size_t n) {
   std::mt19937 random(static_cast<unsigned>(n));
-  std::vector<std::vector<std::uint8_t>> all(5, std::vector<std::uint8_t>(n));
+  std::vector<std::vector<std::uint8_t>> all(7, std::vector<std::uint8_t>(n));
   for (std::size_t i = 0; i < n; ++i) {
     all[0][i] = i == 0;
     all[1][i] = 1;
     all[2][i] = i == 0 || random() % 3 == 0;
     all[3][i] = random() % 50 == 0;
+    all[5][i] = i % 8 == 0;
+    all[6][i] = i <= n / 2;
   }
   return all;
 }

@@ -25,7 +25,7 @@ TYPED_TEST_SUITE(scans, scan_types);
 TYPED_TEST(scans, agree_with_the_standard_library) {
   using T = TypeParam;
   for (std::size_t const n : lengths())
-    for (shape const s : {shape::random, shape::equal, shape::sorted}) {
+    for (shape const s : sum_shapes) {
       std::vector<T> const in = keys<T>(s, n);
       T const init = T(3);
       EXPECT_EQ(pr::reduce(in.data(), n, init), std::accumulate(in.begin(), in.end(), init)) << n;
@@ -34,6 +34,9 @@ TYPED_TEST(scans, agree_with_the_standard_library) {
       std::inclusive_scan(in.begin(), in.end(), want.begin(), std::plus<T>(), init);
       EXPECT_EQ(pr::inclusive_scan(in.data(), n, got.data(), init), n ? want.back() : init);
       ASSERT_EQ(got, want) << n;
+      got = in;
+      pr::inclusive_scan(got.data(), n, got.data(), init);
+      ASSERT_EQ(got, want) << n << " in place";
       std::exclusive_scan(in.begin(), in.end(), want.begin(), init);
       EXPECT_EQ(pr::exclusive_scan(in.data(), n, got.data(), init),
                 std::accumulate(in.begin(), in.end(), init));
@@ -46,22 +49,28 @@ TYPED_TEST(scans, agree_with_the_standard_library) {
 
 TYPED_TEST(scans, in_parallel_have_the_same_bits_for_every_number_of_threads) {
   using T = TypeParam;
-  for (std::size_t const n : {0ul, 1ul, 4095ul, 4096ul, 4097ul, 100003ul, 300000ul}) {
+  std::vector<std::size_t> all = lengths();
+  all.insert(all.end(), {8191, 8192, 8193, 100003, 300000});
+  for (std::size_t const n : all) {
     std::vector<T> in = keys<T>(shape::random, n);
     if constexpr (std::is_floating_point_v<T>)
       for (T& x : in) // sums that round
         x = std::exp(x / T(2000));
     std::vector<T> want(n);
-    T const sum = pr::exclusive_scan(in.data(), n, want.data());
+    T const init = T(3);
+    T const sum = pr::exclusive_scan(in.data(), n, want.data(), init);
     std::vector<T> first;
     for (int const threads : {1, 2, 3, 7}) {
       std::vector<T> got = in;
-      T const all = pr::parallel_exclusive_scan(got.data(), n, got.data(), cpu{.threads = threads});
+      T const total =
+          pr::parallel_exclusive_scan(got.data(), n, got.data(), cpu{.threads = threads}, init);
       if constexpr (std::is_integral_v<T>) {
         ASSERT_EQ(got, want) << n << " " << threads;
-        ASSERT_EQ(all, sum);
+        ASSERT_EQ(total, sum);
       } else {
-        ASSERT_NEAR(all, sum, std::abs(sum) * 1e-3);
+        ASSERT_NEAR(total, sum, std::abs(sum) * 1e-3);
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_NEAR(got[i], want[i], std::abs(want[i]) * 1e-3) << n << " entry " << i;
         if (first.empty())
           first = got;
         ASSERT_TRUE(n == 0 || std::memcmp(first.data(), got.data(), n * sizeof(T)) == 0)

@@ -49,9 +49,10 @@ constexpr heap_forms<K> heaps = {sort_by_heap<K, 2>, sort_by_heap<K, 4>,  sort_b
                                  sort_by_heap<K, 8>, sort_by_heap<K, 16>, sort_by_heap<K, 32>,
                                  sort_by_heap<K, 64>};
 
-constexpr simd_forms all = {
-    sums<std::int32_t>, sums<std::int64_t>,  sums<float>,         sums<double>, keys<std::int32_t>,
-    keys<std::int64_t>, heaps<std::int32_t>, heaps<std::int64_t>, heaps<float>, heaps<double>};
+constexpr simd_forms all = {sums<std::int32_t>, sums<std::int64_t>,  sums<std::uint32_t>,
+                            sums<float>,        sums<double>,        keys<std::int32_t>,
+                            keys<std::int64_t>, heaps<std::int32_t>, heaps<std::int64_t>,
+                            heaps<float>,       heaps<double>};
 
 } // namespace
 } // namespace tulle::test

@@ -52,6 +52,7 @@ struct heap_forms {
 struct simd_forms {
   sum_forms<std::int32_t> sum_int32;
   sum_forms<std::int64_t> sum_int64;
+  sum_forms<std::uint32_t> sum_uint32;
   sum_forms<float> sum_float;
   sum_forms<double> sum_double;
   key_forms<std::int32_t> key_int32;

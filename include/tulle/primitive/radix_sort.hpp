@@ -28,7 +28,7 @@ using tulle::detail::split_by_entries;
 
 // Bits of a digit. 10^7 random triplets, 10^6 rows and columns, one thread of Zen 4, best ms on a
 // busy machine: 8 bits 111, 11 bits 125, which is within its noise. Dealing to rows and sorting
-// within them, as coo::to_csr does: 480; std::sort of structs: 1040.
+// within them: 480; std::sort of structs: 1040.
 inline constexpr int digit_bits = 8;
 inline constexpr std::size_t digits = std::size_t(1) << digit_bits;
 // Entries of a bucket that are aimed at, and the most that one thread sorts by itself. Likewise,
@@ -142,74 +142,138 @@ radix_entry<K, V>* sort_digits(radix_entry<K, V>* from, radix_entry<K, V>* to, s
   return from;
 }
 
-template <class K, class V, class I, class Write>
-void radix_sort(I const* row, I const* col, V const* val, std::size_t n, int row_bits, int col_bits,
-                Write write, cpu const& where) {
-  using entry = radix_entry<K, V>;
-  auto const source = [=](std::size_t i) {
-    using U = std::make_unsigned_t<I>;
-    return entry{static_cast<K>(static_cast<K>(static_cast<U>(row[i])) << col_bits |
-                                static_cast<K>(static_cast<U>(col[i]))),
-                 val[i]};
-  };
-  K const col_mask = static_cast<K>((K(1) << col_bits) - 1);
-  auto const write_all = [=](entry const* e, std::size_t first, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i)
-      write(first + i, static_cast<I>(e[i].key >> col_bits), static_cast<I>(e[i].key & col_mask),
-            e[i].val);
-  };
-  int const bits = row_bits + col_bits;
-  int bucket_bits = static_cast<int>(std::bit_width(n / bucket_entries));
-  bucket_bits = bucket_bits < bits ? bucket_bits : bits;
-  bucket_bits = bucket_bits < bucket_bits_limit ? bucket_bits : bucket_bits_limit;
-  std::size_t const buckets = std::size_t(1) << bucket_bits;
-  int const rest = bits - bucket_bits;
+/// Part of the sorted entries. Its keys are in [least, greatest], where no other piece has any, so
+/// entries of one place are in one piece; and the next piece's least is greatest + 1.
+template <class K, class V>
+struct radix_piece {
+  std::size_t number; // in the order of keys
+  std::size_t first;  // position of its first entry among all
+  radix_entry<K, V> const* entries;
+  radix_entry<K, V>* home; // as many, what remains of them behind the sort; may be entries
+  std::size_t count;
+  K least, greatest;
+};
 
-  int const parts = parts_for(n, where.threads);
-  array<entry> entries(n, where.memory);
-  array<std::size_t> first(buckets + 1, where.memory);
-  {
-    array<std::size_t> counts(buckets * static_cast<std::size_t>(parts), where.memory);
+/// Triplets dealt to buckets by the first bits of their keys.
+template <class K, class V>
+class radix_buckets {
+  using entry = radix_entry<K, V>;
+
+public:
+  /// n > 0; row_bits + col_bits is less than K has.
+  template <class I>
+  radix_buckets(I const* row, I const* col, V const* val, std::size_t n, int row_bits, int col_bits,
+                cpu const& where)
+      : where_(where), parts_(parts_for(n, where.threads)) {
+    int const bits = row_bits + col_bits;
+    int bucket_bits = static_cast<int>(std::bit_width(n / bucket_entries));
+    bucket_bits = bucket_bits < bits ? bucket_bits : bits;
+    bucket_bits = bucket_bits < bucket_bits_limit ? bucket_bits : bucket_bits_limit;
+    rest_ = bits - bucket_bits;
+    std::size_t const buckets = std::size_t(1) << bucket_bits;
+    entries_ = array<entry>(n, where.memory);
+    first_ = array<std::size_t>(buckets + 1, where.memory);
+    piece_ = array<std::size_t>(buckets + 1, where.memory);
+    array<std::size_t> counts(buckets * static_cast<std::size_t>(parts_), where.memory);
+    auto const source = [=](std::size_t i) {
+      using U = std::make_unsigned_t<I>;
+      return entry{static_cast<K>(static_cast<K>(static_cast<U>(row[i])) << col_bits |
+                                  static_cast<K>(static_cast<U>(col[i]))),
+                   val[i]};
+    };
+    int const rest = rest_;
     deal(
         source, n, [=](entry const& e) { return static_cast<std::size_t>(e.key >> rest); }, buckets,
-        entries.data(), first.data(), counts.data(), parts);
+        entries_.data(), first_.data(), counts.data(), parts_);
+    std::size_t largest = 0;
+    piece_[0] = 0;
+    for (std::size_t b = 0; b < buckets; ++b) {
+      std::size_t const size = first_[b + 1] - first_[b];
+      bool const large = size > bucket_limit;
+      std::size_t& most = large ? largest : largest_small_;
+      most = most > size ? most : size;
+      piece_[b + 1] = piece_[b] + (large ? static_cast<std::size_t>(parts_) : 1);
+    }
+    // Rounded up, so that threads do not share cache lines.
+    largest_small_ = (largest_small_ + 63) / 64 * 64;
+    room_ = array<entry>(largest_small_ * static_cast<std::size_t>(parts_), where.memory);
+    large_room_ = array<entry>(largest, where.memory);
   }
-  std::size_t largest_small = 0;
-  std::size_t largest = 0;
-  for (std::size_t b = 0; b < buckets; ++b) {
-    std::size_t const size = first[b + 1] - first[b];
-    largest = largest > size ? largest : size;
-    if (size <= bucket_limit && size > largest_small)
-      largest_small = size;
-  }
-  // Rounded up, so that threads do not share cache lines.
-  largest_small = (largest_small + 63) / 64 * 64;
-  array<entry> room(largest_small * static_cast<std::size_t>(parts), where.memory);
-  array<entry> large_room(largest > bucket_limit ? largest : 0, where.memory);
 
-  for (std::size_t b = 0; largest > bucket_limit && b < buckets; ++b) {
-    std::size_t const size = first[b + 1] - first[b];
-    if (size <= bucket_limit)
-      continue;
-    entry const* const sorted =
-        sort_digits(entries.data() + first[b], large_room.data(), size, rest, where);
-    parallel(parts, [&](int part) {
-      std::size_t const begin = split(size, part, parts);
-      write_all(sorted + begin, first[b] + begin, split(size, part + 1, parts) - begin);
+  std::size_t pieces() const { return piece_[buckets()]; }
+  entry const* entries() const { return entries_.data(); }
+
+  /// Sorts the entries and calls f(piece) for each piece, by many threads at once.
+  template <class F>
+  void sort(F f) {
+    for (std::size_t b = 0; large_room_.size() > 0 && b < buckets(); ++b)
+      if (size(b) > bucket_limit)
+        sort_large(b, f);
+    parallel(parts_, [&](int part) {
+      std::size_t const end = split_by_entries(first_.data(), buckets(), part + 1, parts_);
+      entry* const room = room_.data() + largest_small_ * static_cast<std::size_t>(part);
+      for (std::size_t b = split_by_entries(first_.data(), buckets(), part, parts_); b < end; ++b)
+        if (size(b) <= bucket_limit)
+          f(radix_piece<K, V>{piece_[b], first_[b],
+                              sort_digits(entries_.data() + first_[b], room, size(b), rest_),
+                              entries_.data() + first_[b], size(b), least(b), greatest(b)});
     });
   }
-  parallel(parts, [&](int part) {
-    std::size_t const end = split_by_entries(first.data(), buckets, part + 1, parts);
-    for (std::size_t b = split_by_entries(first.data(), buckets, part, parts); b < end; ++b) {
-      std::size_t const size = first[b + 1] - first[b];
-      if (size > bucket_limit)
-        continue;
-      write_all(sort_digits(entries.data() + first[b],
-                            room.data() + largest_small * static_cast<std::size_t>(part), size,
-                            rest),
-                first[b], size);
-    }
-  });
+
+private:
+  std::size_t buckets() const { return first_.size() - 1; }
+  std::size_t size(std::size_t b) const { return first_[b + 1] - first_[b]; }
+  K least(std::size_t b) const { return static_cast<K>(static_cast<K>(b) << rest_); }
+  K greatest(std::size_t b) const { return static_cast<K>(least(b) | ((K(1) << rest_) - 1)); }
+
+  template <class F>
+  void sort_large(std::size_t b, F& f) {
+    std::size_t const count = size(b);
+    entry const* const sorted =
+        sort_digits(entries_.data() + first_[b], large_room_.data(), count, rest_, where_);
+    auto const begin = [&](int part) { // of an even share, moved to the first of its place
+      std::size_t k = split(count, part, parts_);
+      while (k > 0 && k < count && sorted[k].key == sorted[k - 1].key)
+        ++k;
+      return k;
+    };
+    parallel(parts_, [&](int part) {
+      std::size_t const k = begin(part);
+      std::size_t const end = begin(part + 1);
+      f(radix_piece<K, V>{piece_[b] + static_cast<std::size_t>(part), first_[b] + k, sorted + k,
+                          entries_.data() + first_[b] + k, end - k,
+                          k == 0 ? least(b) : static_cast<K>(sorted[k - 1].key + 1),
+                          end == count && part + 1 == parts_ ? greatest(b) : sorted[end - 1].key});
+    });
+  }
+
+  cpu where_;
+  int parts_;
+  int rest_ = 0; // bits of a key behind the bucket's
+  array<entry> entries_;
+  array<std::size_t> first_; // entry of each bucket
+  array<std::size_t> piece_; // of each bucket
+  std::size_t largest_small_ = 0;
+  array<entry> room_; // one small bucket for each thread
+  array<entry> large_room_;
+};
+
+/// f(radix_buckets, column bits) with keys of as few bits as will do. n > 0.
+template <class V, class I, class F>
+void with_buckets(I const* row, I const* col, V const* val, std::size_t n, I rows, I cols,
+                  cpu const& where, F f) {
+  static_assert(std::is_signed_v<I> || sizeof(I) <= 4);
+  using U = std::make_unsigned_t<I>;
+  int const row_bits = static_cast<int>(std::bit_width(static_cast<U>(rows - 1)));
+  int const col_bits = static_cast<int>(std::bit_width(static_cast<U>(cols - 1)));
+  __extension__ using wide = unsigned __int128;
+  if (row_bits + col_bits < 64) {
+    radix_buckets<std::uint64_t, V> buckets(row, col, val, n, row_bits, col_bits, where);
+    f(buckets, col_bits);
+  } else {
+    radix_buckets<wide, V> buckets(row, col, val, n, row_bits, col_bits, where);
+    f(buckets, col_bits);
+  }
 }
 
 } // namespace detail
@@ -222,14 +286,15 @@ void radix_sort(I const* row, I const* col, V const* val, std::size_t n, I rows,
                 Write write, cpu const& where = {}) {
   if (n == 0)
     return;
-  using U = std::make_unsigned_t<I>;
-  int const row_bits = static_cast<int>(std::bit_width(static_cast<U>(rows - 1)));
-  int const col_bits = static_cast<int>(std::bit_width(static_cast<U>(cols - 1)));
-  __extension__ using wide = unsigned __int128;
-  if (sizeof(I) <= 4 || row_bits + col_bits <= 64)
-    detail::radix_sort<std::uint64_t>(row, col, val, n, row_bits, col_bits, write, where);
-  else
-    detail::radix_sort<wide>(row, col, val, n, row_bits, col_bits, write, where);
+  detail::with_buckets(row, col, val, n, rows, cols, where, [&](auto& buckets, int col_bits) {
+    buckets.sort([&](auto const& piece) {
+      for (std::size_t k = 0; k < piece.count; ++k) {
+        auto const& e = piece.entries[k];
+        auto const i = e.key >> col_bits;
+        write(piece.first + k, static_cast<I>(i), static_cast<I>(e.key ^ i << col_bits), e.val);
+      }
+    });
+  });
 }
 
 /// Sorts triplets in place by row, then column; equal ones keep their order.

@@ -44,13 +44,27 @@ HWY_INLINE hn::Vec<D> compress(D d, hn::Vec<D> v, unsigned bits) {
   return hn::Compress(v, mask_of(d, bits));
 }
 
+/// Lane i of the result is lane i - k of v; any for i < k.
+template <int k, class D>
+HWY_INLINE hn::Vec<D> rotate_lanes(D d, hn::Vec<D> v) {
+  if constexpr (HWY_MAX_BYTES == 16) {
+    return hn::ShiftLeftLanes<k>(d, v);
+  } else {
+    hn::RebindToSigned<D> const di;
+    auto const from = hn::Max(hn::Iota(di, -k), hn::Zero(di));
+    return hn::TableLookupLanes(v, hn::IndicesFromVec(d, from));
+  }
+}
+
 /// A vector's segmented scan. bits: its heads, spread on return to every lane from the first head
 /// on.
 template <int k = 1, class D>
 HWY_INLINE hn::Vec<D> segmented_lanes(D d, hn::Vec<D> v, unsigned& bits) {
   if constexpr (k < lanes_of<hn::TFromD<D>>) {
-    // Bit i: a head among the k lanes that end at i, so that lane i - k is of another segment.
-    auto const from = hn::IfThenElseZero(mask_of(d, ~bits), shift_lanes<k>(d, v));
+    // Bit i: a head among the k lanes that end at i, so that lane i - k is of another segment. The
+    // first k lanes have none before them, so the shift may leave anything there.
+    constexpr unsigned first = (1u << k) - 1;
+    auto const from = hn::IfThenElseZero(mask_of(d, ~(bits | first)), rotate_lanes<k>(d, v));
     bits |= bits << k;
     return segmented_lanes<2 * k>(d, hn::Add(v, from), bits);
   } else {
@@ -70,9 +84,9 @@ HWY_INLINE void walk_segments(V const* in, std::uint8_t const* head, std::int64_
     unsigned const heads = head_bits<lanes>(head + i);
     unsigned closed = heads;
     auto const v = segmented_lanes(d, hn::LoadU(d, in + i), closed);
-    f(i, hn::Add(v, hn::IfThenElseZero(mask_of(d, ~closed), before)), heads);
-    unsigned const any = heads ? 0u : ~0u;
-    before = hn::Add(last_lane(d, v), hn::IfThenElseZero(mask_of(d, any), before));
+    auto const sums = hn::Add(v, hn::IfThenElseZero(mask_of(d, ~closed), before));
+    f(i, sums, heads);
+    before = last_lane(d, sums);
   }
   V sum = hn::GetLane(before);
   for (; i < n; ++i) {
