@@ -26,7 +26,10 @@ adjacency assemble(std::size_t rows, std::size_t edges, Walk walk, cpu const& wh
   std::int64_t* const col = g.col.data();
   g.first = detail::counting_sort<std::int64_t>(
       rows, edges, walk,
-      [col](std::size_t at, std::uint64_t j) { col[at] = static_cast<std::int64_t>(j); }, where);
+      [col](std::size_t at, std::int64_t const*, std::uint64_t j) {
+        col[at] = static_cast<std::int64_t>(j);
+      },
+      where);
   g.count = array<std::int64_t>(rows, where.memory);
   int const parts = detail::parts_for(edges + rows, where.threads);
   std::int64_t const* const first = g.first.data();

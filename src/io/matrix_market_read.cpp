@@ -301,7 +301,7 @@ csr<V, I, O> to_csr(text_source const& source, matrix_market_header const& h, en
           e.walk(split(e.stored(), part, parts), split(e.stored(), part + 1, parts),
                  [&](I i, I j, V v) { f(static_cast<std::size_t>(i), j, v); });
         },
-        [&](std::size_t at, I j, V v) {
+        [&](std::size_t at, O const*, I j, V v) {
           a.col[at] = j;
           a.val[at] = v;
         },

@@ -17,6 +17,7 @@
 ///   0 <= row[k] < rows, 0 <= col[k] < cols; any order, duplicates mean their sum
 #pragma once
 #include "tulle/format/csr.hpp"
+#include "tulle/format/detail/compress.hpp"
 #include "tulle/format/detail/counting_sort.hpp"
 
 namespace tulle {
@@ -104,16 +105,41 @@ void coo_view<V, I, O, S>::validate() const {
   detail::check_present("coo: val", val, static_cast<std::size_t>(nnz));
 }
 
+namespace detail {
+
+/// No index is less than the one before it.
+template <class I>
+bool ascends(I const* index, std::size_t n, cpu const& where) {
+  int const parts = parts_for(n, where.threads, 1 << 18);
+  bool good = true;
+  parallel(parts, [&](int part) {
+    std::size_t k = split(n, part, parts);
+    std::size_t const end = split(n, part + 1, parts);
+    for (k += k == 0; k < end && index[k - 1] <= index[k];)
+      ++k;
+    if (k < end)
+      __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+  });
+  return good;
+}
+
+} // namespace detail
+
 template <class V, class I, class O, space S>
 csr<V, I, O> coo_view<V, I, O, S>::to_csr(cpu const& where) const {
   auto const n = static_cast<std::size_t>(nnz);
+  // Rows in order, as most come, are at copy cost; what else there is, is sorted outright.
+  if (!detail::ascends(row, n, where))
+    return detail::compress<O>(
+        rows, cols, row, col, val, n, [](V const& a, V const& b) { return static_cast<V>(a + b); },
+        where);
   csr<V, I, O> c(unchecked, rows, cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
   c.row_ptr = detail::bucket_sort<O>(
       static_cast<std::size_t>(rows), n, row,
       [&](int part, int parts, auto&& f) {
         for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
              k < end; ++k)
-          f(static_cast<std::size_t>(row[k]), col[k], val[k]);
+          f(k, col[k], val[k]);
       },
       c.col.data(), c.val.data(), where);
   return c.view().is_canonical(where) ? std::move(c) : c.to_csr(where);

@@ -100,7 +100,7 @@ array<O> transpose(O const* ptr, I const* index, V const* val, std::size_t lines
         std::size_t const end = split_by_entries(ptr, lines, part + 1, parts);
         for (std::size_t i = split_by_entries(ptr, lines, part, parts); i < end; ++i)
           for (O k = ptr[i]; k < ptr[i + 1]; ++k)
-            f(static_cast<std::size_t>(index[k]), static_cast<I>(i), val[k]);
+            f(static_cast<std::size_t>(k), static_cast<I>(i), val[k]);
       },
       out_index, out_val, where);
 }
@@ -161,19 +161,31 @@ void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   // Rows come in order, so a column's next entry is the next one stored: no sort, and the pattern
   // is checked on the way. The pattern first and the values in a second walk, so that a refusal
   // leaves the old values whole.
-  array<O> next(static_cast<std::size_t>(cols), where.memory);
-  for (bool const write : {false, true}) {
-    std::copy_n(col_ptr.data(), next.size(), next.data());
-    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
-      for (O k = c.view.row_ptr[i]; k < c.view.row_ptr[i + 1]; ++k) {
-        auto const j = static_cast<std::size_t>(c.view.col[k]);
-        O const at = next[j]++;
-        if (write)
-          val[at] = c.view.val[k];
-        else if (at >= col_ptr[j + 1] || row[at] != static_cast<I>(i))
-          detail::refill_mismatch("csc");
-      }
-  }
+  auto const lines = static_cast<std::size_t>(rows);
+  auto const columns = static_cast<std::size_t>(cols);
+  int const parts = detail::parts_for(row.size(), where.threads, columns / 2 + (1 << 15));
+  array<O> next(checked_mul(columns, static_cast<std::size_t>(parts), "refill"), where.memory);
+  for (bool const write : {false, true})
+    detail::parallel(parts, [&](int part) {
+      std::size_t const first = detail::split_by_entries(c.view.row_ptr, lines, part, parts);
+      std::size_t const last = detail::split_by_entries(c.view.row_ptr, lines, part + 1, parts);
+      O* const at = next.data() + static_cast<std::size_t>(part) * columns;
+      for (std::size_t j = 0; j < columns; ++j)
+        at[j] = first == 0 ? col_ptr[j]
+                           : static_cast<O>(std::lower_bound(row.data() + col_ptr[j],
+                                                             row.data() + col_ptr[j + 1],
+                                                             static_cast<I>(first)) -
+                                            row.data());
+      for (std::size_t i = first; i < last; ++i)
+        for (O k = c.view.row_ptr[i]; k < c.view.row_ptr[i + 1]; ++k) {
+          auto const j = static_cast<std::size_t>(c.view.col[k]);
+          O const to = at[j]++;
+          if (write)
+            val[to] = c.view.val[k];
+          else if (to >= col_ptr[j + 1] || row[to] != static_cast<I>(i))
+            detail::refill_mismatch("csc");
+        }
+    });
 }
 
 } // namespace tulle

@@ -12,8 +12,7 @@
 /// of threads. Rows come out sorted. What fails, a combine that throws included, leaves nothing
 /// behind.
 #pragma once
-#include "tulle/format/csr.hpp"
-#include "tulle/primitive/radix_sort.hpp"
+#include "tulle/format/detail/compress.hpp"
 
 #include <span>
 #include <type_traits>
@@ -29,8 +28,8 @@ inline constexpr auto max = [](auto const& a, auto const& b) { return a < b ? b 
 } // namespace combine
 
 /// The csr of triplets (row[k], col[k], val[k]) in any order. errc::shape_mismatch where the lists
-/// differ in length, errc::bad_structure naming the first index that is out of range. Takes two
-/// more copies of the triplets while it runs. O(entries).
+/// differ in length, errc::bad_structure naming the first index that is out of range. Takes one
+/// more copy of the triplets while it runs, two where most are in few rows. O(entries).
 template <class V, class I, class O = I, class Combine = decltype(combine::sum)>
 csr<V, I, O> from_triplets(I rows, std::type_identity_t<I> cols,
                            std::span<std::type_identity_t<I> const> row,
@@ -53,63 +52,6 @@ csr<V, I, O> assemble(I rows, std::type_identity_t<I> cols,
                       std::span<std::type_identity_t<element<V, I>> const> elements,
                       Combine const& combine = {}, cpu const& where = {});
 
-namespace detail {
-
-/// Triplets sorted by place to csr.
-template <class O, class V, class I, class Combine>
-csr<V, I, O> compress(I rows, I cols, array<I> const& row, array<I> const& col, array<V> const& val,
-                      Combine const& combine, cpu const& where) {
-  std::size_t const n = val.size();
-  auto const begins = [&](std::size_t k) { // the first of its place
-    return k == 0 || row[k] != row[k - 1] || col[k] != col[k - 1];
-  };
-  int const parts = parts_for(n, where.threads);
-  // Where each part begins: at the first of a place.
-  auto const first_of = [&](int part) {
-    std::size_t k = split(n, part, parts);
-    while (k < n && !begins(k))
-      ++k;
-    return k;
-  };
-  array<std::size_t> places(static_cast<std::size_t>(parts) + 1, where.memory);
-  parallel(parts, [&](int part) {
-    std::size_t count = 0;
-    for (std::size_t k = first_of(part), end = first_of(part + 1); k < end; ++k)
-      count += begins(k);
-    places[static_cast<std::size_t>(part) + 1] = count;
-  });
-  places[0] = 0;
-  for (std::size_t p = 0; p < static_cast<std::size_t>(parts); ++p)
-    places[p + 1] += places[p];
-  std::size_t const nnz = places[static_cast<std::size_t>(parts)];
-
-  csr<V, I, O> a(unchecked, rows, cols, array<O>(static_cast<std::size_t>(rows) + 1, where.memory),
-                 array<I>(nnz, where.memory), array<V>(nnz, where.memory));
-  parallel(parts, [&](int part) {
-    std::size_t at = places[static_cast<std::size_t>(part)];
-    std::size_t k = first_of(part);
-    std::size_t const end = first_of(part + 1);
-    std::size_t next = k == 0 ? 0 : static_cast<std::size_t>(row[k - 1]) + 1; // row_ptr to write
-    while (k < end) {
-      for (auto const i = static_cast<std::size_t>(row[k]); next <= i; ++next)
-        a.row_ptr[next] = static_cast<O>(at);
-      V value = val[k];
-      std::size_t const place = k;
-      for (++k; k < end && row[k] == row[place] && col[k] == col[place]; ++k)
-        value = combine(value, val[k]);
-      a.col[at] = col[place];
-      a.val[at] = value;
-      ++at;
-    }
-    if (part + 1 == parts)
-      for (; next <= static_cast<std::size_t>(rows); ++next)
-        a.row_ptr[next] = static_cast<O>(nnz);
-  });
-  return a;
-}
-
-} // namespace detail
-
 template <class V, class I, class O, class Combine>
 csr<V, I, O> from_triplets(I rows, std::type_identity_t<I> cols,
                            std::span<std::type_identity_t<I> const> row,
@@ -124,18 +66,7 @@ csr<V, I, O> from_triplets(I rows, std::type_identity_t<I> cols,
   narrow<O>(n, "number of triplets");
   detail::check_indices("from_triplets: row", row.data(), n, rows);
   detail::check_indices("from_triplets: col", col.data(), n, cols);
-  array<I> sorted_row(n, where.memory);
-  array<I> sorted_col(n, where.memory);
-  array<V> sorted_val(n, where.memory);
-  primitive::radix_sort(
-      row.data(), col.data(), val.data(), n, rows, cols,
-      [&](std::size_t at, I i, I j, V const& v) {
-        sorted_row[at] = i;
-        sorted_col[at] = j;
-        sorted_val[at] = v;
-      },
-      where);
-  return detail::compress<O>(rows, cols, sorted_row, sorted_col, sorted_val, combine, where);
+  return detail::compress<O>(rows, cols, row.data(), col.data(), val.data(), n, combine, where);
 }
 
 template <class V, class I, class O, class Combine>
