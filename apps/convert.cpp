@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // tulle convert: Matrix Market in, Matrix Market out.
+#include "tulle/op/transpose.hpp"
+
 #include "apps/command.hpp"
 #include "apps/support/json.hpp"
 #include "apps/support/matrix.hpp"
@@ -18,7 +20,7 @@ namespace mm = matrix_market;
 
 struct convert_options {
   std::string in, out, value, symmetry = "keep", duplicates = "keep";
-  bool pattern = false, json = false;
+  bool transpose = false, pattern = false, json = false;
 };
 
 // What the written file's banner says.
@@ -45,10 +47,12 @@ write_options choose(convert_options const& o, loaded const& from) {
 }
 
 void run(convert_options const& o) {
-  loaded const from =
+  loaded from =
       load(o.in, {.value = o.value,
                   .duplicates = o.duplicates == "sum" ? on_duplicates::sum : on_duplicates::keep,
-                  .file_order = true});
+                  .file_order = !o.transpose});
+  if (o.transpose)
+    from.matrix = transpose(from.matrix);
   write_options const w = choose(o, from);
   auto const start = std::chrono::steady_clock::now();
   visit(from.matrix.type(), [&](auto types) {
@@ -57,16 +61,17 @@ void run(convert_options const& o) {
     using I = typename T::index;
     using O = typename T::offset;
     progress const shown("writing " + o.out);
-    if (auto const* const a = from.matrix.get_if<coo<V, I, O>>()) {
-      if (o.pattern && w.symmetry == mm::symmetry::symmetric) {
-        // Ones, so that a skew or Hermitian matrix passes as its own mirror image.
-        coo<V, I, O> ones = *a;
-        std::fill(ones.val.begin(), ones.val.end(), V(1));
-        return write_matrix_market(o.out, ones, w);
-      }
-      return write_matrix_market(o.out, *a, w);
-    }
-    write_matrix_market(o.out, *from.matrix.get_if<csr<V, I, O>>(), w);
+    auto const write = [&](auto const& a) {
+      if (!o.pattern || w.symmetry != mm::symmetry::symmetric)
+        return write_matrix_market(o.out, a, w);
+      // Ones, so that a skew or Hermitian matrix passes as its own mirror image.
+      auto ones = a;
+      std::fill(ones.val.begin(), ones.val.end(), V(1));
+      write_matrix_market(o.out, ones, w);
+    };
+    if (auto const* const a = from.matrix.get_if<coo<V, I, O>>())
+      return write(*a);
+    write(*from.matrix.get_if<csr<V, I, O>>());
   });
   std::chrono::duration<double> const took = std::chrono::steady_clock::now() - start;
   matrix_market_header const written = read_matrix_market_header(o.out);
@@ -109,6 +114,7 @@ void add_convert_command(CLI::App& app) {
                    "sum: one entry for each place; keep: as they are")
       ->check(CLI::IsMember({"sum", "keep"}))
       ->capture_default_str();
+  command->add_flag("--transpose", o->transpose, "Write the transpose, row by row");
   command->add_flag("--pattern", o->pattern, "Leave the values out");
   command->add_option("--value", o->value, "Type of the values; as IN has them if left out")
       ->check(CLI::IsMember(value_names()));
@@ -117,6 +123,7 @@ void add_convert_command(CLI::App& app) {
                   "Examples:\n"
                   "  tulle convert a.mtx a.mtx.gz\n"
                   "  tulle convert bcsstk13.mtx.gz both.mtx --symmetry expand\n"
+                  "  tulle convert a.mtx transposed.mtx --transpose\n"
                   "  tulle convert a.mtx pattern.mtx --pattern --duplicates sum");
   command->callback([o] { run(*o); });
 }

@@ -347,6 +347,19 @@ class Convert(CommandLine):
         again = self.convert("\n".join(lines) + "\n")
         self.assertIn("pattern", again[0])
 
+    def test_transpose(self):
+        lines = self.convert(SMALL, "--transpose")
+        self.assertIn("% a comment", lines)
+        turned = [tuple(map(float, line.split())) for line in SMALL.splitlines()[4:]]
+        self.assertEqual(sorted(self.entries(lines)), sorted((j, i, v) for i, j, v in turned))
+        wide = "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 5\n2 1 6\n"
+        self.assertEqual(self.convert(wide, "--transpose")[1:], ["3 2 2", "1 2 6", "3 1 5"])
+        for text in (SYMMETRIC, COMPLEX):
+            self.assertEqual(self.convert(text, "--transpose")[0], self.convert(text)[0])
+        self.assertEqual(self.entries(self.convert(COMPLEX, "--transpose")),
+                         [(1, 1, 1, 0), (2, 1, 1, -2), (3, 2, 0, 1)])
+        self.assertIn("pattern symmetric", self.convert(COMPLEX, "--transpose", "--pattern")[0])
+
     def test_value(self):
         self.assertIn("complex", self.convert(SMALL, "--value", "c32")[0])
         self.assertIn("real", self.convert(SYMMETRIC, "--value", "f64")[0])
@@ -586,6 +599,8 @@ class Devices(CommandLine):
 
 
 class Bench(CommandLine):
+    OPERATIONS = ["spmv", "spmm", "spgemm", "convert", "transpose", "add", "assemble", "level1", "read"]
+
     def setUp(self):
         super().setUp()
         self.records = self.path("bench.json")
@@ -612,6 +627,28 @@ class Bench(CommandLine):
             self.assertEqual((r["rows"], r["nnz"]), (2000, 8000))
             self.assertGreater(r["csr_bound_ratio"], 0)
             self.assertGreaterEqual(r["turns"], 9)
+
+    def test_every_operation_gives_records(self):
+        self.assertTrue(all(op in self.good("bench", "--help") for op in self.OPERATIONS))
+        for op, matrix, formats in (("convert", "gen:lattice:2000", {"coo", "csc"}),
+                                    ("transpose", "gen:lattice:2000", {"csr", "csr planned"}),
+                                    ("add", "gen:lattice:2000", {"csr", "csr planned"}),
+                                    ("assemble", "gen:lattice:2000", {"csr", "csr 1 thread"}),
+                                    ("level1", "vector:10000:0.1", {"vector"})):
+            self.good("bench", op, matrix, "--quick", "--threads", 2, "--json", self.records)
+            records = self.results()[1]
+            self.assertEqual({r["format"] for r in records if not r["peer"]}, formats)
+            for r in records:
+                self.assertEqual(r["op"], op)
+                self.assertTrue(r["verified"], r)
+                self.assertGreater(r["csr_bound_ratio"], 0)
+
+    def test_operations_have_options_and_errors_of_their_own(self):
+        text = self.good("bench", "add", "gen:lattice:500", "--with", "transpose", "--quick",
+                         "--peers", "none")
+        self.assertIn("gen:lattice:500 + transpose", text)
+        self.bad("bench", "add", "gen:lattice:500", "--with", "nothing", expect=["nothing"])
+        self.bad("bench", "level1", "gen:lattice:500", expect=["vector:LENGTH:DENSITY"])
 
     def test_report_is_a_page(self):
         self.bench("--json", self.records)

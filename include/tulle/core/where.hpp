@@ -43,6 +43,9 @@ struct where {
   where(cpu const& p)
       : threads(p.threads), memory(p.memory), workspace_limit(p.workspace_limit), exact(p.exact) {}
   where(reference const& p) : backend(tulle::backend::reference), threads(1), memory(p.memory) {}
+
+  /// For the part of an operation that runs on this machine whatever the backend is.
+  cpu as_cpu() const { return {threads, memory, workspace_limit, exact}; }
 };
 
 namespace literals {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A borrowed dense matrix.
+#pragma once
+#include "tulle/core/space.hpp"
+
+#include <cstddef>
+#include <type_traits>
+
+namespace tulle {
+
+/// Element (i, j) is at data[i * row_stride + j * col_stride].
+template <class T, space S = space::host>
+struct dense_view {
+  T* data = nullptr;
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::size_t row_stride = 0;
+  std::size_t col_stride = 1;
+
+  T& operator()(std::size_t i, std::size_t j) const {
+    return data[i * row_stride + j * col_stride];
+  }
+  operator dense_view<T const, S>() const requires(!std::is_const_v<T>) {
+    return {data, rows, cols, row_stride, col_stride};
+  }
+};
+
+/// Rows one after the other, `stride` apart; 0: without gaps.
+template <class T>
+dense_view<T> row_major(T* data, std::size_t rows, std::size_t cols, std::size_t stride = 0) {
+  return {data, rows, cols, stride ? stride : cols, 1};
+}
+/// Columns one after the other.
+template <class T>
+dense_view<T> col_major(T* data, std::size_t rows, std::size_t cols, std::size_t stride = 0) {
+  return {data, rows, cols, 1, stride ? stride : rows};
+}
+
+} // namespace tulle
