@@ -205,7 +205,8 @@ public:
       if (!is_built(f, type))
         continue;
       shown.label(fmt::format("verifying {}: {} {}", out_.name, type_, name(f)));
-      check_format(f, as_read, canonical, other);
+      for (layout const& l : layouts(f))
+        check_layout(l, as_read, canonical, other);
     }
   }
 
@@ -259,21 +260,27 @@ private:
     }
   }
 
-  void check_format(format f, any_matrix const& as_read, any_matrix const& canonical,
+  void check_layout(layout const& l, any_matrix const& as_read, any_matrix const& canonical,
                     any_matrix const& other) {
+    std::string const layout_name = name(l);
     any_matrix b;
-    check(name(f), [&] {
-      b = convert(as_read, f);
-      b.validate();
+    check(layout_name, [&] {
+      try {
+        b = convert(as_read, l);
+        b.validate();
+      } catch (error const& e) {
+        if (e.code() != errc::unsupported) // a layout may refuse what it would pad without measure
+          throw;
+      }
       return std::string();
     });
     if (b.empty())
       return;
-    check(std::string(name(f)) + " to csr", [&] {
+    check(layout_name + " to csr", [&] {
       return same_csr(convert(b, format::csr), canonical) ? "" : "not the matrix that went in";
     });
-    run_all(name(f), where(cpu{}), b, {std::begin(thread_counts), std::end(thread_counts)});
-    check(std::string(name(f)) + " refill", [&] {
+    run_all(layout_name, where(cpu{}), b, {std::begin(thread_counts), std::end(thread_counts)});
+    check(layout_name + " refill", [&] {
       b.refill(other);
       b.validate();
       return same_csr(convert(b, format::csr), other) ? "" : "not the values that went in";

@@ -45,17 +45,42 @@ bool is_built(format f, type_tag t) noexcept {
   return dispatch::ops(f, t).from_csr != nullptr;
 }
 
-any_matrix convert(matrix_ref a, format f, cpu const& where) {
+layout layout::parse(std::string_view text) {
+  std::string_view const first = text.substr(0, text.find(':'));
+  return {format_of(first),
+          std::string(text.substr(first.size() < text.size() ? first.size() + 1 : text.size()))};
+}
+
+std::string name(layout const& l) {
+  return l.options.empty() ? name(l.format) : std::string(name(l.format)) + ":" + l.options;
+}
+
+std::vector<layout> layouts(format f) {
+  std::vector<layout> all;
+  auto const add = [&](std::string_view options) { all.emplace_back(f, std::string(options)); };
+  switch (f) {
+#define TULLE_FORMAT(name, types, spmv)                                                            \
+  case format::name:                                                                               \
+    detail::for_each_variant<name<double>::options>(add);                                          \
+    break;
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
+  }
+  return all;
+}
+
+any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {
+  format const f = to.format;
   if (!is_built(a.format, a.type) || !is_built(f, a.type))
     fail(errc::unsupported, "convert: %s to %s is not built for %s", name(a.format), name(f),
          name(a.type));
   dispatch::check_present("convert", a);
   if (a.format == format::csr)
-    return dispatch::ops(f, a.type).from_csr(a.view, where);
+    return dispatch::ops(f, a.type).from_csr(a.view, to.options, where);
   any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, where);
-  if (f == format::csr)
+  if (f == format::csr && to.options.empty())
     return csr;
-  return dispatch::ops(f, a.type).from_csr(csr.ref().view, where);
+  return dispatch::ops(f, a.type).from_csr(csr.ref().view, to.options, where);
 }
 
 } // namespace tulle

@@ -4,13 +4,15 @@
 // row is compiled in a file of its own, which the build writes from format.cpp.in.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
+#include "tulle/format/detail/options.hpp"
 
 #include "dispatch/pattern.hpp"
 
 namespace tulle::dispatch {
 
 struct format_ops {
-  any_matrix (*from_csr)(void const* csr_view, cpu const& where) = nullptr;
+  any_matrix (*from_csr)(void const* csr_view, std::string_view options,
+                         cpu const& where) = nullptr;
   any_matrix (*to_csr)(void const* view, cpu const& where) = nullptr;
   bool (*overlaps)(void const* view, void const* first, void const* last) = nullptr;
   char const* (*missing)(void const* view) = nullptr;                // see detail::missing_array
@@ -23,8 +25,11 @@ constexpr format_ops make_ops() {
   using owner = Format<V, I, O>;
   using view = decltype(std::declval<owner const&>().view());
   return {
-      [](void const* a, cpu const& where) -> any_matrix {
-        return owner::from_csr(*static_cast<csr_view<V, I, O> const*>(a), {}, where);
+      [](void const* a, std::string_view options, cpu const& where) -> any_matrix {
+        return owner::from_csr(*static_cast<csr_view<V, I, O> const*>(a),
+                               detail::parse_options<typename owner::options>(
+                                   name(owner_traits<owner>::format), options),
+                               where);
       },
       [](void const* a, cpu const& where) -> any_matrix {
         return static_cast<view const*>(a)->to_csr(where);

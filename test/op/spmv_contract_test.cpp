@@ -143,6 +143,8 @@ TEST(spmv_refuses, a_workspace_beyond_the_limit) {
       cpu const two{.threads = 2};
       std::size_t const needed =
           t ? spmv_plan(two, transposed(a)).bytes() : spmv_plan(two, a).bytes();
+      if (needed == 0 && f != format::csr && f != format::coo)
+        continue;
       ASSERT_GT(needed, 0u);
       expect_refused(errc::out_of_memory,
                      {"spmv", std::to_string(needed), std::to_string(needed - 1)}, y,
@@ -156,15 +158,19 @@ TEST(spmv_refuses, when_memory_fails_and_leaks_nothing) {
   for (format const f : all_formats) {
     any_matrix const a = convert(any_matrix(find("banded").matrix), f);
     doubles x(12000, 1), y(12000, 5);
-    failing_memory memory(1);
-    expect_refused(errc::out_of_memory, {"bytes"}, y,
-                   [&] { spmv(cpu{.memory = &memory}, 1.0, a, x, 0.0, y); });
-    EXPECT_EQ(memory.outstanding(), 0u);
-    memory.fail_at(SIZE_MAX);
+    failing_memory memory;
+    std::size_t needed = 0;
     {
       spmv_plan const plan(cpu{.memory = &memory}, a);
-      EXPECT_EQ(memory.outstanding(), plan.bytes());
+      needed = plan.bytes();
+      EXPECT_EQ(memory.outstanding(), needed);
     }
+    EXPECT_EQ(memory.outstanding(), 0u);
+    EXPECT_TRUE(needed > 0 || (f != format::csr && f != format::coo));
+    memory.fail_at(1);
+    if (needed > 0)
+      expect_refused(errc::out_of_memory, {"bytes"}, y,
+                     [&] { spmv(cpu{.memory = &memory}, 1.0, a, x, 0.0, y); });
     EXPECT_EQ(memory.outstanding(), 0u);
     if (f != format::csr) { // the reference goes through csr
       memory.fail_at(1);

@@ -3,6 +3,7 @@
 // spmv of every format, type and backend against extended precision, on the whole zoo.
 #include "tulle/op/convert.hpp"
 
+#include "support/layouts.hpp"
 #include "support/product.hpp"
 #include "support/zoo.hpp"
 
@@ -68,17 +69,14 @@ TEST_P(spmv_types, is_exact_on_integers) {
       dense const x = to_dense(type, integers(in(csr, transposed), 1));
       dense const y = to_dense(type, integers(out(csr, transposed), 2));
       product const p = exact_product(csr, transposed, x);
-      for (format const f : all_formats) {
-        if (!is_built(f, type))
-          continue;
-        any_matrix const a = convert(csr, f);
+      for_each_layout(csr, [&](std::string const& what, any_matrix const& a) {
         auto const check = [&](scalars s, where const& w) {
           wide const alpha = scalar(type, s.alpha);
           wide const beta = scalar(type, s.beta);
           dense got = s.beta == 0 ? constant(type, y.size(), nan) : y;
           multiply(w, alpha, a, transposed, x, beta, got);
           ASSERT_TRUE(is_product(p, alpha, beta, y, got, 0, 0))
-              << animal.name << " " << name(f) << (transposed ? " transposed " : " ") << text(w)
+              << animal.name << " " << what << (transposed ? " transposed " : " ") << text(w)
               << " alpha " << s.alpha << " beta " << s.beta;
         };
         // Every scalar on one thread, every policy with one pair of scalars: in a kernel the two do
@@ -90,12 +88,11 @@ TEST_P(spmv_types, is_exact_on_integers) {
           }
         check({1, 0}, cpu{.threads = 3});
         for (where const& w : every_where(csr.rows(), small))
-          if (small || f == format::csr ||
-              w.backend != backend::reference) // which goes through csr
+          if (small || what == "csr" || w.backend != backend::reference) // which goes through csr
             check({-1, 2.5}, w);
         if (HasFatalFailure())
           return;
-      }
+      });
     }
   }
 }
@@ -107,19 +104,16 @@ TEST_P(spmv_types, is_within_rounding_on_rough_values) {
       dense const x = to_dense(type, roughs(in(csr, transposed), 1));
       dense const y = to_dense(type, roughs(out(csr, transposed), 2));
       product const p = exact_product(csr, transposed, x);
-      for (format const f : all_formats) {
-        if (!is_built(f, type))
-          continue;
-        any_matrix const a = convert(csr, f);
+      for_each_layout(csr, [&](std::string const& what, any_matrix const& a) {
         for (where const& w : {where(reference{}), where(cpu{.threads = 3})}) {
           wide const alpha = scalar(type, 0.75);
           wide const beta = scalar(type, -1.25);
           dense got = y;
           multiply(w, alpha, a, transposed, x, beta, got);
           ASSERT_TRUE(is_product(p, alpha, beta, y, got, epsilon(type), tolerance))
-              << animal.name << " " << name(f) << (transposed ? " transposed " : " ") << text(w);
+              << animal.name << " " << what << (transposed ? " transposed " : " ") << text(w);
         }
-      }
+      });
     }
   }
 }
@@ -165,17 +159,14 @@ TEST_P(spmv_types, x_without_entries_reaches_nothing) {
       for (std::size_t j = 0; j < touched.magnitude.size(); ++j)
         if (touched.magnitude[j] == 0)
           set(x, j, ++free % 2 ? nan : inf);
-      for (format const f : all_formats) {
-        if (!is_built(f, type))
-          continue;
-        any_matrix const a = convert(csr, f);
+      for_each_layout(csr, [&](std::string const& what, any_matrix const& a) {
         for (where const& w : every_where(csr.rows(), false)) {
           dense got = constant(type, out(a, transposed), nan);
           multiply(w, 1, a, transposed, x, 0, got);
           ASSERT_TRUE(is_product(p, 1, 0, got, got, 0, 0))
-              << animal << " " << name(f) << (transposed ? " transposed " : " ") << text(w);
+              << animal << " " << what << (transposed ? " transposed " : " ") << text(w);
         }
-      }
+      });
     }
   }
 }
@@ -185,19 +176,16 @@ TEST_P(spmv_types, nan_in_x_reaches_the_rows_that_hold_its_column) {
   dense x = to_dense(type, integers(csr.cols(), 1));
   for (std::size_t j = 0; j < csr.cols(); ++j)
     set(x, j, nan);
-  for (format const f : all_formats) {
-    if (!is_built(f, type))
-      continue;
-    any_matrix const a = convert(csr, f);
+  for_each_layout(csr, [&](std::string const& what, any_matrix const& a) {
     for (where const& w : every_where(csr.rows(), true)) {
       dense y = constant(type, csr.rows(), 1);
       multiply(w, 1, a, false, x, 1, y);
       std::vector<wide> const got = widen(y);
       for (std::size_t i = 0; i + 1 < got.size(); ++i)
-        EXPECT_TRUE(std::isnan(got[i].real())) << name(f) << " " << text(w) << " row " << i;
-      EXPECT_EQ(got.back().real(), 1) << name(f) << " " << text(w);
+        EXPECT_TRUE(std::isnan(got[i].real())) << what << " " << text(w) << " row " << i;
+      EXPECT_EQ(got.back().real(), 1) << what << " " << text(w);
     }
-  }
+  });
 }
 
 TEST_P(spmv_types, alpha_zero_reads_neither_a_nor_x) {
@@ -206,10 +194,7 @@ TEST_P(spmv_types, alpha_zero_reads_neither_a_nor_x) {
     for (double& v : poisoned.val)
       v = nan;
     any_matrix const csr = as_type(poisoned, type);
-    for (format const f : all_formats) {
-      if (!is_built(f, type))
-        continue;
-      any_matrix const a = convert(csr, f);
+    for_each_layout(csr, [&](std::string const& what, any_matrix const& a) {
       for (bool const transposed : {false, true}) {
         dense const x = constant(type, in(a, transposed), inf);
         std::size_t const n = out(a, transposed);
@@ -220,10 +205,10 @@ TEST_P(spmv_types, alpha_zero_reads_neither_a_nor_x) {
             dense got = beta == 0 ? constant(type, n, nan) : y;
             multiply(w, 0, a, transposed, x, scalar(type, beta), got);
             ASSERT_TRUE(is_product(nothing, 0, scalar(type, beta), y, got, 0, 0))
-                << animal << " " << name(f) << " " << text(w);
+                << animal << " " << what << " " << text(w);
           }
       }
-    }
+    });
   }
 }
 

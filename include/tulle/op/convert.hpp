@@ -4,15 +4,34 @@
 #pragma once
 #include "tulle/core/any_matrix.hpp"
 
+#include <string>
+#include <vector>
+
 namespace tulle {
 
 /// Whether a format is built for a type pair.
 bool is_built(format f, type_tag t) noexcept;
 
-/// a in format f. errc::unsupported where the format is not built for a's types.
-any_matrix convert(matrix_ref a, format f, cpu const& where = {});
-inline any_matrix convert(any_matrix const& a, format f, cpu const& where = {}) {
-  return convert(a.ref(), f, where);
+/// A format and its options, the others as they are by default: "sell:chunk=4:sigma=64".
+struct layout {
+  tulle::format format{};
+  std::string options; ///< "chunk=4:sigma=64"
+
+  layout() = default;
+  layout(tulle::format f, std::string options = {}) : format(f), options(std::move(options)) {}
+  /// Reads one; errc::unsupported lists the formats there are. Options are read by convert().
+  static layout parse(std::string_view text);
+};
+/// As layout::parse reads it.
+std::string name(layout const& l);
+/// The format by default, and other layouts of it that are worth trying.
+std::vector<layout> layouts(format f);
+
+/// a in that layout. errc::unsupported where the format is not built for a's types, has no such
+/// option, or would take more memory than its option `limit` allows.
+any_matrix convert(matrix_ref a, layout const& to, cpu const& where = {});
+inline any_matrix convert(any_matrix const& a, layout const& to, cpu const& where = {}) {
+  return convert(a.ref(), to, where);
 }
 
 } // namespace tulle

@@ -68,30 +68,46 @@ inline std::int64_t block_begin(std::int64_t nnz, std::int64_t b, std::int64_t b
   return nnz / blocks * b + nnz % blocks * b / blocks;
 }
 
-/// targets[k] of entries [0, nnz): the range each fine block touches, into info.
-template <class V, class I>
-std::size_t prepare_scatter(I const* target, std::int64_t nnz, plan_view& p) {
-  int const fine = fine_blocks(nnz);
+/// The part of y that is touched.
+struct extent {
+  std::int64_t lo = INT64_MAX, hi = 0;
+  HWY_INLINE void add(std::int64_t target) {
+    lo = target < lo ? target : lo;
+    hi = target >= hi ? target + 1 : hi;
+  }
+};
+
+/// Units (entries, rows, chunks) that hold `stored` entries together are cut into blocks;
+/// touched(begin, end, e) adds the targets of units [begin, end) to an extent. The range of each
+/// block goes into info.
+template <class V, class Touched>
+std::size_t prepare_scatter_of(std::int64_t units, std::int64_t stored, plan_view& p,
+                               Touched touched) {
+  int const fine = fine_blocks(stored);
   p.one_pattern = true;
 #pragma omp parallel for num_threads(p.threads) schedule(static)
   for (int b = 0; b < fine; ++b) {
-    std::int64_t lo = INT64_MAX;
-    std::int64_t hi = 0;
-    std::int64_t const end = block_begin(nnz, b + 1, fine);
-    for (std::int64_t k = block_begin(nnz, b, fine); k < end; ++k) {
-      std::int64_t const t = target[k];
-      lo = t < lo ? t : lo;
-      hi = t >= hi ? t + 1 : hi;
-    }
-    p.info[info_lo + 2 * b] = lo == INT64_MAX ? 0 : lo;
-    p.info[info_hi + 2 * b] = hi;
+    extent e;
+    touched(block_begin(units, b, fine), block_begin(units, b + 1, fine), e);
+    p.info[info_lo + 2 * b] = e.lo == INT64_MAX ? 0 : e.lo;
+    p.info[info_hi + 2 * b] = e.hi;
   }
-  return choose_blocks<V>(fine, nnz, p);
+  return choose_blocks<V>(fine, stored, p);
 }
 
-/// walk(begin, end, out) adds entries [begin, end) to out[target], x already applied.
+/// The same for entries, target[k] each.
+template <class V, class I>
+std::size_t prepare_scatter(I const* target, std::int64_t nnz, plan_view& p) {
+  return prepare_scatter_of<V>(nnz, nnz, p, [=](std::int64_t begin, std::int64_t end, extent& e) {
+    for (std::int64_t k = begin; k < end; ++k)
+      e.add(target[k]);
+  });
+}
+
+/// walk(begin, end, out) adds units [begin, end) of those that prepare_scatter_of() was given to
+/// out[target], x already applied.
 template <class V, class Walk>
-void multiply_scatter(V alpha, std::int64_t targets, std::int64_t nnz, V beta, V* y,
+void multiply_scatter(V alpha, std::int64_t targets, std::int64_t units, V beta, V* y,
                       plan_view const& p, Walk walk) {
   std::int64_t const blocks = p.info[0];
   V* const work = static_cast<V*>(p.work);
@@ -107,7 +123,7 @@ void multiply_scatter(V alpha, std::int64_t targets, std::int64_t nnz, V beta, V
     for (std::int64_t b = 0; b < blocks; ++b) {
       for (std::int64_t i = begin[b]; i < begin[b + 1]; ++i)
         work[i] = V{};
-      walk(block_begin(nnz, b, blocks), block_begin(nnz, b + 1, blocks),
+      walk(block_begin(units, b, blocks), block_begin(units, b + 1, blocks),
            work + begin[b] - p.info[info_lo + 2 * b]);
     }
     constexpr std::int64_t strip = 1024; // of y, so that sums of all blocks for it stay in L1

@@ -3,6 +3,8 @@
 /// What follows from a view's list of arrays, `view.arrays(f)` calling f(name, pointer, size) for
 /// each.
 #pragma once
+#include "tulle/core/fail.hpp"
+
 #include <cstddef>
 #include <cstring>
 
@@ -37,6 +39,15 @@ char const* missing_array(View const& a) {
       missing = name;
   });
   return missing;
+}
+
+/// errc::unsupported for a layout of that many bytes where they are more than `limit` times those
+/// of csr, before anything is allocated. What takes less than a MiB is never refused.
+inline void check_room(char const* format, double bytes, std::size_t csr_bytes, double limit) {
+  if (bytes > limit * static_cast<double>(csr_bytes) + (1 << 20))
+    fail(errc::unsupported,
+         "%s: this matrix would take %.0f bytes, %.3g times those of csr; the option limit is %g",
+         format, bytes, bytes / static_cast<double>(csr_bytes), limit);
 }
 
 /// Whether two arrays hold the same plain values.

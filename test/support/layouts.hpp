@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Every layout of every format, for tests that hold for all of them.
+#pragma once
+#include "tulle/core/error.hpp"
+#include "tulle/format/detail/options.hpp"
+#include "tulle/op/convert.hpp"
+
+#include <gtest/gtest.h>
+#include <optional>
+#include <string>
+
+namespace tulle::test {
+
+/// What f() makes; nothing where the format refuses it for the memory it would take, which it may,
+/// in those words.
+template <class F>
+auto unless_too_large(F&& f) -> std::optional<decltype(f())> {
+  try {
+    return f();
+  } catch (error const& e) {
+    std::string const what = e.what();
+    if (e.code() != errc::unsupported || what.find("option limit") == std::string::npos ||
+        what.find("bytes") == std::string::npos)
+      throw;
+    return std::nullopt;
+  }
+}
+
+/// f(name, matrix) for a csr in every layout that is built for its types and takes it.
+template <class F>
+void for_each_layout(any_matrix const& csr, F&& f) {
+  for (format const wanted : all_formats) {
+    if (!is_built(wanted, csr.type()))
+      continue;
+    for (layout const& l : layouts(wanted))
+      if (auto const a = unless_too_large([&] { return convert(csr, l); }))
+        f(name(l), *a);
+  }
+}
+
+/// f(options, text) for every layout of a format, the default first.
+template <class Format, class F>
+void for_each_options(F&& f) {
+  using options = typename Format::options;
+  detail::for_each_variant<options>([&](std::string_view text) {
+    f(detail::parse_options<options>("a format", text), std::string(text));
+  });
+}
+
+} // namespace tulle::test
