@@ -6,7 +6,7 @@
 
 namespace tulle::bench {
 
-/// Adds `bench spmv` and its options to the command line.
+/// Adds `bench` to the command line: a subcommand an operation, and what is done with results.
 void add_bench_command(CLI::App& app);
 
 } // namespace tulle::bench

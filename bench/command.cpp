@@ -2,10 +2,13 @@
 #include "tulle/core/error.hpp"
 
 #include "apps/support/restart.hpp"
+#include "bench/add/add.hpp"
+#include "bench/assemble/assemble.hpp"
 #include "bench/bench.hpp"
 #include "bench/compare.hpp"
 #include "bench/convert/convert.hpp"
 #include "bench/html/page.hpp"
+#include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
 #include "bench/read/read.hpp"
 #include "bench/run_info.hpp"
@@ -14,6 +17,7 @@
 #include "bench/spmv/spmv.hpp"
 #include "bench/suites.hpp"
 #include "bench/table.hpp"
+#include "bench/transpose/transpose.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -40,11 +44,12 @@ std::ofstream open(std::string const& name) {
   return file;
 }
 
-// One table for each number of columns.
+// One table for each matrix, or function of level 1, and number of columns.
 void print_tables(std::vector<record> const& records) {
   for (auto first = records.begin(); first != records.end();) {
-    auto const last = std::find_if(first, records.end(),
-                                   [&](record const& r) { return r.columns != first->columns; });
+    auto const last = std::find_if(first, records.end(), [&](record const& r) {
+      return r.columns != first->columns || r.matrix != first->matrix;
+    });
     fmt::print("{}\n", table({first, last}, isatty(STDOUT_FILENO)));
     first = last;
   }
@@ -77,7 +82,8 @@ void run(std::string const& op, operation* measure_one, options const& o) {
     fail(errc::unsupported, "bench %s: nobody computes this on %s", op.c_str(), o.backend.c_str());
   fmt::print("ratio: time of the bound over the time of the call, side by side; the median, and "
              "where it lies 95 times of 100.\n"
-             "       1 is as fast as CSR can be. convert: conversion and planning, in calls.\n{}",
+             "       1 is as fast as the bytes that must be moved in CSR can be read. convert: "
+             "conversion and planning, in calls.\n{}",
              closing_line(all));
 }
 
@@ -85,8 +91,11 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
                    operation* measure_one) {
   auto const o = std::make_shared<options>();
   auto* const command = bench.add_subcommand(op, about);
+  bool const of_vectors = op == "level1";
   command->add_option("matrix", o->matrices,
-                      "Files (.mtx, .mtx.gz) or generators (gen:fem:60000); none: the suite");
+                      of_vectors ? "vector:LENGTH:DENSITY; none: one in cache and one in memory"
+                                 : "Files (.mtx, .mtx.gz) or generators (gen:fem:60000); none: "
+                                   "the suite");
   command
       ->add_option("--suite", o->suite, "quick, generated, large, thesis (stand-ins by name), real")
       ->check(CLI::IsMember(suite_names()));
@@ -95,7 +104,7 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   command->add_option("--backend", o->backend, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  command->add_option("--formats", o->formats, "Formats, separated by commas, or all")
+  command->add_option("--formats", o->formats, "Layouts, separated by commas: sell, sell:chunk=4; all: every format; every: all layouts")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--peers", o->peers, "Peers, separated by commas; all or none")
@@ -120,6 +129,13 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
     command->add_option("--product", o->product, "aa: A A; aat: A A^T")
         ->check(CLI::IsMember({"aa", "aat"}))
         ->capture_default_str();
+  if (op == "add")
+    command
+        ->add_option(
+            "--with", o->with,
+            "What is added: shift: A moved one column to the right; same: A; transpose: A^T")
+        ->check(CLI::IsMember({"shift", "same", "transpose"}))
+        ->capture_default_str();
   command->add_option("--json", o->json, "Write the run and its records to this file, one a line");
   auto* const quick = command->add_flag_callback(
       "--quick", [o] { o->how = effort::quick; }, "A tenth of a second for each contestant");
@@ -132,9 +148,10 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   command->footer(
       fmt::format("Examples:\n"
                   "  tulle bench {0}\n"
-                  "  tulle bench {0} gen:poisson3d27:100 cant.mtx.gz --threads 2 --json out.json\n"
-                  "  tulle bench {0} --suite generated --formats csr --peers eigen,openmp",
-                  op));
+                  "  tulle bench {0} {1} --threads 2 --json out.json\n"
+                  "  tulle bench {0} {2} --peers eigen,openmp",
+                  op, of_vectors ? "vector:100000000:0.01" : "gen:poisson3d27:100 cant.mtx.gz",
+                  of_vectors ? "vector:1000000:0.5" : "--suite generated --formats csr"));
   command->callback([op, measure_one, o] { run(op, measure_one, *o); });
 }
 
@@ -204,6 +221,11 @@ void add_bench_command(CLI::App& app) {
   add_operation(*bench, "spmm", "Y = A X with a few columns", spmm);
   add_operation(*bench, "spgemm", "C = A A or A A^T, all sparse", spgemm);
   add_operation(*bench, "convert", "From csr into every format", conversions);
+  add_operation(*bench, "transpose", "C = A^T", transposes);
+  add_operation(*bench, "add", "C = alpha A + B, all sparse", sums);
+  add_operation(*bench, "assemble", "Triplets in random order into csr", assemblies);
+  add_operation(*bench, "level1", "Sparse vectors: dot, axpy, gather, scatter, rotate, add",
+                vector_calls);
   add_operation(*bench, "read",
                 "A Matrix Market file into memory; generated matrices are written first", reads);
   add_report(*bench);

@@ -33,8 +33,8 @@ struct contestant {
 
   /// One call. Its result stays where the contestant keeps it.
   std::function<void()> run;
-  /// Copies the result of the last run(): V[] for spmv and spmm, into a csr<V, I, I> for the
-  /// others.
+  /// Copies the result of the last run(): V[] for spmv and spmm, into a csr<V, I, I> for most
+  /// others; problem.hpp says what. Empty where the problem itself is changed.
   std::function<void(void* to)> result;
   /// Overwrites the result, so that a run that does nothing is found out. May be empty where the
   /// result is a matrix.

@@ -8,6 +8,7 @@
 #include "bench/options.hpp"
 
 #include <cstddef>
+#include <initializer_list>
 #include <vector>
 
 namespace tulle::bench {
@@ -42,6 +43,16 @@ struct stretch {
   void const* data;
   std::size_t bytes;
 };
+/// The arrays of matrices.
+template <class View>
+std::vector<stretch> stretches(std::initializer_list<View> matrices) {
+  std::vector<stretch> all;
+  for (View const& a : matrices)
+    a.arrays([&](char const*, auto const* data, std::size_t size) {
+      all.push_back({data, size * sizeof *data});
+    });
+  return all;
+}
 /// Reads all of it once, as fast as the threads can: the bound that kernels are measured against.
 contestant read_bound(std::vector<stretch> const& memory, int threads);
 

@@ -21,6 +21,7 @@ struct options {
   std::string index = "i32";
   std::vector<int> columns{8, 32, 128}; ///< of spmm
   std::string product = "aa";           ///< of spgemm: aa, aat
+  std::string with = "shift";           ///< of add: shift, same, transpose
   int threads = 0;
   std::string sweep; ///< "threads=1,2,4"
   std::string json;

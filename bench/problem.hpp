@@ -4,6 +4,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
+#include <span>
 #include <string>
 #include <variant>
 
@@ -42,6 +43,52 @@ struct convert_problem {
   int threads;
 };
 
+/// A^T. The result is a csr<V, I, I>, rows sorted.
+template <class V, class I>
+struct transpose_problem {
+  csr_view<V, I, I> a;
+  int threads;
+};
+
+/// C = alpha A + B, all sparse. The result is a csr<V, I, I>, rows sorted; whether it holds zeros
+/// that came out is left to everyone.
+template <class V, class I>
+struct add_problem {
+  V alpha;
+  csr_view<V, I, I> a;
+  csr_view<V, I, I> b;
+  int threads;
+};
+
+/// The matrix of triplets in any order. The result is a csr<V, I, I>, rows sorted.
+template <class V, class I>
+struct assemble_problem {
+  I rows;
+  I cols;
+  std::span<I const> row;
+  std::span<I const> col;
+  std::span<V const> val;
+  int threads;
+};
+
+enum class level1_function { dot, axpy, gather, gather_zero, scatter, rotate, add };
+
+/// One call of level 1 on a sparse x and a dense y. Contestants change x and y themselves, all the
+/// same ones: they are put back before a result is looked at. Beside that, the result of dot is a
+/// V, and of add a csr<V, I, I> of one row.
+template <class V, class I>
+struct level1_problem {
+  level1_function function;
+  std::span<I const> index; ///< of x, ascending
+  std::span<V> val;
+  std::span<V> y;
+  std::span<I const> z_index; ///< of add: alpha x + z
+  std::span<V const> z_val;
+  V alpha; ///< of axpy and add
+  V c, s;  ///< of rotate
+  int threads;
+};
+
 /// The matrix in a file. The result is a csr<V, I, I>.
 template <class V, class I>
 struct read_problem {
@@ -56,7 +103,8 @@ using over_types = std::variant<Problem<float, std::int32_t>, Problem<double, st
 /// One operation of them all, in one of the types that the bench offers.
 struct any_problem {
   std::variant<over_types<spmv_problem>, over_types<spmm_problem>, over_types<spgemm_problem>,
-               over_types<convert_problem>, over_types<read_problem>>
+               over_types<convert_problem>, over_types<transpose_problem>, over_types<add_problem>,
+               over_types<assemble_problem>, over_types<level1_problem>, over_types<read_problem>>
       op;
   std::string backend = "cpu"; ///< where contestants are wanted: cpu or cuda
 };

@@ -13,7 +13,7 @@ namespace tulle::bench {
 struct record {
   std::string matrix;
   std::size_t rows = 0, cols = 0, nnz = 0;
-  std::string op;      ///< spmv, spmm, spgemm
+  std::string op;      ///< spmv, spmm, spgemm, ...
   std::string backend; ///< cpu, cuda
   std::string format, path, value, index;
   int columns = 1; ///< of X and Y, for spmm

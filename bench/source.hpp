@@ -3,6 +3,7 @@
 /// The matrix of a benchmark, in the types asked for.
 #pragma once
 #include "tulle/core/parallel.hpp"
+#include "tulle/op/convert.hpp"
 
 #include "apps/support/matrix.hpp"
 #include "bench/options.hpp"
@@ -16,18 +17,39 @@ inline int threads_of(options const& o) {
   return o.threads > 0 ? o.threads : default_threads();
 }
 
+/// The layouts that --formats names: sell, sell:chunk=4; all: every format by default; every: all
+/// their layouts.
+inline std::vector<layout> wanted_layouts(options const& o) {
+  std::vector<layout> all;
+  for (std::string const& text : o.formats)
+    if (text == "all" || text == "every")
+      for (format const f : all_formats)
+        for (layout const& l : layouts(f)) {
+          if (text == "every" || l.options.empty())
+            all.push_back(l);
+        }
+    else if (text != "none")
+      all.push_back(layout::parse(text));
+  return all;
+}
+
+/// f(V(), I()) for the types that the options name.
+template <class F>
+auto with_types(options const& o, F&& f) {
+  bool const narrow = o.index == "i32";
+  if (o.value == "f32")
+    return narrow ? f(float(), std::int32_t()) : f(float(), std::int64_t());
+  return narrow ? f(double(), std::int32_t()) : f(double(), std::int64_t());
+}
+
 /// f(csr<V, I, I> const&) on the matrix that a spec names, for the types that the options name.
 template <class F>
 auto with_matrix(std::string const& spec, options const& o, F&& f) {
-  auto const typed = [&]<class V, class I>(V, I) {
+  return with_types(o, [&]<class V, class I>(V, I) {
     app::loaded const source =
         app::load(spec, {.type = type_of<V, I, I>::value, .where = {.threads = threads_of(o)}});
     return f(*source.matrix.get_if<csr<V, I, I>>());
-  };
-  bool const narrow = o.index == "i32";
-  if (o.value == "f32")
-    return narrow ? typed(float(), std::int32_t()) : typed(float(), std::int64_t());
-  return narrow ? typed(double(), std::int32_t()) : typed(double(), std::int64_t());
+  });
 }
 
 /// What all records of a matrix share.

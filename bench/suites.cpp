@@ -29,6 +29,8 @@ list const large{"gen:poisson2d5:4096", "gen:poisson3d27:160",     "gen:fem:5000
                  "gen:dense:2048",      "gen:lp:4096:1100000:2600"};
 // For products of two sparse matrices.
 list const products{"gen:poisson2d5:1000", "gen:fem:30000", "gen:rmat:14:16", "gen:lattice:500000"};
+// For level 1: y in the last-level cache, and y that no cache holds.
+list const vectors{"vector:1000000:0.01", "vector:100000000:0.01"};
 list const large_products{"gen:poisson2d5:1024", "gen:fem:100000", "gen:rmat:17:16",
                           "gen:lattice:1000000"};
 
@@ -77,6 +79,8 @@ std::vector<std::string> const& suite_names() {
 std::vector<std::string> matrices_of(options const& o, std::string const& op) {
   if (!o.matrices.empty())
     return o.matrices;
+  if (op == "level1")
+    return vectors;
   if (o.suite == "real") {
     if (o.folder.empty())
       fail(errc::io, "--suite real wants --folder, a folder of .mtx or .mtx.gz files");

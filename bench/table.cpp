@@ -27,17 +27,20 @@ std::string table(std::vector<record> records, bool colour) {
     return "";
   std::stable_sort(records.begin(), records.end(), faster);
   record const& first = records.front();
+  int threads = 0; // the fastest may be one that has no more than one
+  for (record const& r : records)
+    threads = std::max(threads, r.threads);
   std::string out = fmt::format(
       "{}  {} x {}, {} entries, {:.1f} a row\n", first.matrix, count(first.rows), count(first.cols),
       count(first.nnz),
       first.rows ? static_cast<double>(first.nnz) / static_cast<double>(first.rows) : 0.0);
-  out += fmt::format(
-      "  {}{} on {}, {} {}, {} caches{}\n", first.op,
-      first.columns > 1 ? fmt::format(" of {} columns", first.columns) : "",
-      first.backend == "cpu" ? fmt::format("{} threads", first.threads) : first.backend,
-      first.value, first.index, first.cache,
-      first.bound_gbytes_per_s > 0 ? fmt::format("; bound {:.1f} GB/s", first.bound_gbytes_per_s)
-                                   : "");
+  out += fmt::format("  {}{} on {}, {} {}, {} caches{}\n", first.op,
+                     first.columns > 1 ? fmt::format(" of {} columns", first.columns) : "",
+                     first.backend == "cpu" ? fmt::format("{} threads", threads) : first.backend,
+                     first.value, first.index, first.cache,
+                     first.bound_gbytes_per_s > 0
+                         ? fmt::format("; bound {:.1f} GB/s", first.bound_gbytes_per_s)
+                         : "");
   out += fmt::format("  {:<22} {:>10} {:>7} {:>8} {:>16} {:>9} {:>9}  {}\n", "", "ms", "spread",
                      first.gflops > 0 ? "GFlop/s" : "GB/s", "ratio", "convert", "MB", "path");
   for (record const& r : records) {

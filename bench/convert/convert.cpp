@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/convert/convert.hpp"
 
+#include "tulle/core/error.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "bench/contest.hpp"
@@ -14,12 +15,12 @@ namespace tulle::bench {
 namespace {
 
 template <class V, class I>
-contestant make_tulle(convert_problem<V, I> const& p, format f) {
+contestant make_tulle(convert_problem<V, I> const& p, layout const& f) {
   cpu const where{.threads = p.threads};
   auto const kept = std::make_shared<any_matrix>();
   contestant c;
   c.format = name(f);
-  c.path = std::string("csr to ") + name(f);
+  c.path = "csr to " + name(f);
   c.run = [p, f, where, kept] {
     *kept = any_matrix(); // its memory first, as in a loop of a user's
     *kept = convert(matrix_ref(p.a), f, where);
@@ -46,13 +47,16 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
     who.result(&found);
     return found == expected;
   };
-  c.contestants.push_back(read_bound({{a.val.data(), a.val.bytes()},
-                                      {a.col.data(), a.col.bytes()},
-                                      {a.row_ptr.data(), a.row_ptr.bytes()}},
-                                     p.threads));
-  for (format const f : all_formats)
-    if (f != format::csr && is_wanted(o.formats, name(f)))
-      c.contestants.push_back(make_tulle(p, f));
+  c.contestants.push_back(read_bound(stretches({a.view()}), p.threads));
+  for (layout const& l : wanted_layouts(o))
+    if (l.format != format::csr)
+      try {
+        c.contestants.push_back(make_tulle(p, l));
+      } catch (error const& e) {
+        if (e.code() != errc::unsupported)
+          throw;
+        remarks.push_back(matrix + ": " + e.what());
+      }
   for (auto& peer : ask_peers(o.peers, {over_types<convert_problem>(p), o.backend}, remarks))
     c.contestants.push_back(std::move(peer));
   return hold(c, o, remarks);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// oneMKL's inspector-executor routines over the arrays as they are: "csr" is told of many calls and
-// inspects the matrix first, "plain" is not. Interface LP64, threads by GNU's OpenMP, so that one
-// runtime serves everyone in the process.
+// oneMKL's inspector-executor routines over the arrays as they are; of spmv, "csr" is told of many
+// calls and inspects the matrix first, "plain" is not. Level 1 by its BLAS. Interface LP64, threads
+// by GNU's OpenMP, so that one runtime serves everyone in the process.
 #include "tulle/core/fail.hpp"
 
 #include "bench/peers/peer.hpp"
@@ -10,6 +10,7 @@
 #include "bench/peers/seconds.hpp"
 
 #include <memory>
+#include <mkl_cblas.h>
 #include <mkl_service.h>
 #include <mkl_spblas.h>
 
@@ -17,6 +18,7 @@ namespace tulle::bench {
 namespace {
 
 constexpr int calls_expected = 1000;
+constexpr double most_steps = 4e9; // of assemble, about 5 s
 
 // The functions of a pair of types: 64-bit indices have a suffix of their own.
 template <class V, class I>
@@ -31,6 +33,16 @@ struct mkl;
     static constexpr auto optimize = mkl_sparse_optimize##suffix;                                  \
     static constexpr auto multiply = mkl_sparse_##letter##_mv##suffix;                             \
     static constexpr auto destroy = mkl_sparse_destroy##suffix;                                    \
+    static constexpr auto create_coo = mkl_sparse_##letter##_create_coo##suffix;                   \
+    static constexpr auto to_csr = mkl_sparse_convert_csr##suffix;                                 \
+    static constexpr auto add = mkl_sparse_##letter##_add##suffix;                                 \
+    static constexpr auto arrays = mkl_sparse_##letter##_export_csr##suffix;                       \
+    static constexpr auto dot = cblas_##letter##doti##suffix;                                      \
+    static constexpr auto axpy = cblas_##letter##axpyi##suffix;                                    \
+    static constexpr auto gather = cblas_##letter##gthr##suffix;                                   \
+    static constexpr auto gather_zero = cblas_##letter##gthrz##suffix;                             \
+    static constexpr auto scatter = cblas_##letter##sctr##suffix;                                  \
+    static constexpr auto rotate = cblas_##letter##roti##suffix;                                   \
   };
 TULLE_MKL(float, std::int32_t, MKL_INT, s, )
 TULLE_MKL(double, std::int32_t, MKL_INT, d, )
@@ -58,12 +70,31 @@ std::size_t held() { // by MKL's own allocator, in all
 constexpr matrix_descr general = {SPARSE_MATRIX_TYPE_GENERAL, SPARSE_FILL_MODE_FULL,
                                   SPARSE_DIAG_NON_UNIT};
 
+using handle = std::shared_ptr<sparse_matrix>;
+
+template <class V, class I>
+handle owned(sparse_matrix_t h) {
+  return {h, [](sparse_matrix_t old) { mkl<V, I>::destroy(old); }};
+}
+
+// MKL's interface knows no const, and calls 64 bits long long.
+template <class V, class I>
+typename mkl<V, I>::index* borrow(I const* q) {
+  return reinterpret_cast<typename mkl<V, I>::index*>(const_cast<I*>(q));
+}
+
+template <class V, class I>
+handle borrow(csr_view<V, I, I> const& a) {
+  sparse_matrix_t h = nullptr;
+  check(mkl<V, I>::create(&h, SPARSE_INDEX_BASE_ZERO, a.rows, a.cols, borrow<V>(a.row_ptr),
+                          borrow<V>(a.row_ptr + 1), borrow<V>(a.col), const_cast<V*>(a.val)),
+        "mkl_sparse_create_csr");
+  return owned<V, I>(h);
+}
+
 template <class V, class I>
 contestant multiplier(spmv_problem<V, I> const& p, bool inspected) {
   using api = mkl<V, I>;
-  using index = typename api::index;
-  // MKL's interface knows no const, and calls 64 bits long long.
-  auto const borrow = [](auto const* q) { return reinterpret_cast<index*>(const_cast<I*>(q)); };
   contestant c;
   c.peer = "mkl";
   c.format = inspected ? "csr" : "plain";
@@ -71,17 +102,13 @@ contestant multiplier(spmv_problem<V, I> const& p, bool inspected) {
 
   std::size_t const held_before = held();
   mkl_set_num_threads_local(p.threads);
-  sparse_matrix_t handle = nullptr;
-  check(api::create(&handle, SPARSE_INDEX_BASE_ZERO, p.a.rows, p.a.cols, borrow(p.a.row_ptr),
-                    borrow(p.a.row_ptr + 1), borrow(p.a.col), const_cast<V*>(p.a.val)),
-        "mkl_sparse_create_csr");
-  std::shared_ptr<sparse_matrix> const m(handle, [](sparse_matrix_t h) { api::destroy(h); });
+  handle const m = borrow(p.a);
   if (inspected)
     c.convert_seconds = seconds_of([&] {
-      check(api::hint_mv(handle, SPARSE_OPERATION_NON_TRANSPOSE, general, calls_expected),
+      check(api::hint_mv(m.get(), SPARSE_OPERATION_NON_TRANSPOSE, general, calls_expected),
             "mkl_sparse_set_mv_hint");
-      check(api::hint_memory(handle, SPARSE_MEMORY_AGGRESSIVE), "mkl_sparse_set_memory_hint");
-      check(api::optimize(handle), "mkl_sparse_optimize");
+      check(api::hint_memory(m.get(), SPARSE_MEMORY_AGGRESSIVE), "mkl_sparse_set_memory_hint");
+      check(api::optimize(m.get()), "mkl_sparse_optimize");
     });
   // What inspection made is known in size only, not in use.
   c.bytes = detail::bytes_of(p.a);
@@ -96,6 +123,35 @@ contestant multiplier(spmv_problem<V, I> const& p, bool inspected) {
   return c;
 }
 
+/// One who makes a matrix, by make() of a handle.
+template <class V, class I, class Make>
+contestant maker(int threads, Make const& make, std::string const& how) {
+  using api = mkl<V, I>;
+  contestant c;
+  c.peer = "mkl";
+  c.path = version() + ", " + how;
+  mkl_set_dynamic(0); // as many threads as it is told, not fewer
+  auto const kept = std::make_shared<handle>();
+  c.run = [threads, make, kept] {
+    mkl_set_num_threads_local(threads);
+    kept->reset();
+    *kept = make();
+  };
+  std::size_t const held_before = held();
+  c.run();
+  c.bytes = c.peak_bytes = held() - held_before;
+  c.result = [kept](void* to) {
+    sparse_index_base_t base{};
+    typename api::index rows = 0, cols = 0, *row_ptr = nullptr, *row_end = nullptr, *col = nullptr;
+    V* val = nullptr;
+    check(api::arrays(kept->get(), &base, &rows, &cols, &row_ptr, &row_end, &col, &val),
+          "mkl_sparse_export_csr");
+    copy_matrix(static_cast<I>(rows), static_cast<I>(cols), row_ptr, col, val, to);
+  };
+  c.poison = [kept] { kept->reset(); };
+  return c;
+}
+
 } // namespace
 
 template <class V, class I>
@@ -104,6 +160,103 @@ std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
     return {};
   mkl_set_dynamic(0); // as many threads as it is told, not fewer
   return {multiplier(p, true), multiplier(p, false)};
+}
+
+template <class V, class I>
+std::vector<contestant> contestants(transpose_problem<V, I> const& p) {
+  if (p.a.nnz == 0)
+    return {};
+  auto const make = [a = borrow(p.a)] {
+    sparse_matrix_t h = nullptr;
+    check(mkl<V, I>::to_csr(a.get(), SPARSE_OPERATION_TRANSPOSE, &h), "mkl_sparse_convert_csr");
+    return owned<V, I>(h);
+  };
+  return {maker<V, I>(p.threads, make, "convert_csr")};
+}
+
+template <class V, class I>
+std::vector<contestant> contestants(add_problem<V, I> const& p) {
+  if (p.a.nnz == 0)
+    return {};
+  auto const make = [alpha = p.alpha, a = borrow(p.a), b = borrow(p.b)] {
+    sparse_matrix_t h = nullptr;
+    check(mkl<V, I>::add(SPARSE_OPERATION_NON_TRANSPOSE, a.get(), alpha, b.get(), &h),
+          "mkl_sparse_add");
+    return owned<V, I>(h);
+  };
+  return {maker<V, I>(p.threads, make, "add")};
+}
+
+// It takes time by the square of a row's length: 2 s for one row of 40000 entries.
+template <class V, class I>
+std::vector<contestant> contestants(assemble_problem<V, I> const& p) {
+  if (p.val.empty())
+    return {};
+  std::vector<double> length(static_cast<std::size_t>(p.rows));
+  double steps = 0;
+  for (I const i : p.row)
+    steps += 1 + 2 * length[static_cast<std::size_t>(i)]++; // sum of squares
+  if (steps > most_steps)
+    fail(errc::unsupported,
+         "convert_csr would take minutes: its time is quadratic in the longest "
+         "row, of %.0f entries",
+         *std::max_element(length.begin(), length.end()));
+  sparse_matrix_t coo = nullptr;
+  check(mkl<V, I>::create_coo(&coo, SPARSE_INDEX_BASE_ZERO, p.rows, p.cols,
+                              static_cast<I>(p.val.size()), borrow<V>(p.row.data()),
+                              borrow<V>(p.col.data()), const_cast<V*>(p.val.data())),
+        "mkl_sparse_create_coo");
+  auto const make = [a = owned<V, I>(coo)] {
+    sparse_matrix_t h = nullptr;
+    check(mkl<V, I>::to_csr(a.get(), SPARSE_OPERATION_NON_TRANSPOSE, &h), "mkl_sparse_convert_csr");
+    return owned<V, I>(h);
+  };
+  return {maker<V, I>(p.threads, make, "convert_csr")};
+}
+
+// What it has no function for is the sum of two sparse vectors.
+template <class V, class I>
+std::vector<contestant> contestants(level1_problem<V, I> const& p) {
+  using api = mkl<V, I>;
+  using f = level1_function;
+  if (p.function == f::add)
+    return {};
+  mkl_set_dynamic(0);
+  contestant c;
+  c.peer = "mkl";
+  c.path = version();
+  c.bytes = c.peak_bytes = p.index.size_bytes() + p.val.size_bytes();
+  V* const sum = p.function == f::dot ? keep_result<V>(c, 1) : nullptr;
+  c.run = [p, sum] {
+    auto const n = static_cast<I>(p.index.size());
+    auto const* const index = borrow<V>(p.index.data());
+    V* const x = p.val.data();
+    V* const y = p.y.data();
+    mkl_set_num_threads_local(p.threads);
+    switch (p.function) {
+    case f::dot:
+      *sum = api::dot(n, x, index, y);
+      break;
+    case f::axpy:
+      api::axpy(n, p.alpha, x, index, y);
+      break;
+    case f::gather:
+      api::gather(n, y, x, index);
+      break;
+    case f::gather_zero:
+      api::gather_zero(n, y, x, index);
+      break;
+    case f::scatter:
+      api::scatter(n, x, index, y);
+      break;
+    case f::rotate:
+      api::rotate(n, x, index, y, p.c, p.s);
+      break;
+    case f::add:
+      break;
+    }
+  };
+  return {c};
 }
 
 } // namespace tulle::bench

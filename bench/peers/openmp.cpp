@@ -27,6 +27,67 @@ std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   return {c};
 }
 
+/// body(value of x, value of y) for each of x's places.
+template <class V, class I, class Body>
+std::function<void()> over_places(level1_problem<V, I> const& p, Body const& body) {
+  return [p, body] {
+    I const* const index = p.index.data();
+    V* const x = p.val.data();
+    V* const y = p.y.data();
+    std::size_t const n = p.index.size();
+#pragma omp parallel for num_threads(p.threads) schedule(static)
+    for (std::size_t k = 0; k < n; ++k)
+      body(x[k], y[index[k]]);
+  };
+}
+
+// Of two sparse vectors the sum is no such loop.
+template <class V, class I>
+std::vector<contestant> contestants(level1_problem<V, I> const& p) {
+  contestant c;
+  c.peer = "openmp";
+  c.path = "plain loop, entries dealt evenly";
+  c.bytes = c.peak_bytes = p.index.size_bytes() + p.val.size_bytes();
+  switch (p.function) {
+  case level1_function::dot: {
+    V* const result = keep_result<V>(c, 1);
+    c.run = [p, result] {
+      V sum = 0;
+#pragma omp parallel for num_threads(p.threads) schedule(static) reduction(+ : sum)
+      for (std::size_t k = 0; k < p.index.size(); ++k)
+        sum += p.val[k] * p.y[static_cast<std::size_t>(p.index[k])];
+      *result = sum;
+    };
+    break;
+  }
+  case level1_function::axpy:
+    c.run = over_places(p, [alpha = p.alpha](V& x, V& y) { y += alpha * x; });
+    break;
+  case level1_function::gather:
+    c.run = over_places(p, [](V& x, V& y) { x = y; });
+    break;
+  case level1_function::gather_zero:
+    c.run = over_places(p, [](V& x, V& y) {
+      x = y;
+      y = 0;
+    });
+    break;
+  case level1_function::scatter:
+    c.run = over_places(p, [](V& x, V& y) { y = x; });
+    break;
+  case level1_function::rotate:
+    c.run = over_places(p, [c = p.c, s = p.s](V& x, V& y) {
+      V const old = x;
+      x = c * old + s * y;
+      y = c * y - s * old;
+    });
+    break;
+  case level1_function::add:
+    return {};
+  }
+  return {c};
+}
+
 } // namespace tulle::bench
 
 TULLE_PEER

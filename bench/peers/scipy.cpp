@@ -94,27 +94,27 @@ private:
   pid_t child_ = -1;
 };
 
-/// A process that was told what to do by `line`, and the arrays of a matrix and x where it wants
-/// them.
+template <class T>
+void say_array(python& process, T const* data, std::size_t size) {
+  process.say(data, size * sizeof(T));
+}
 template <class V, class I>
-contestant start(std::string const& line, csr_view<V, I, I> const* a, V const* x,
-                 std::shared_ptr<python> const& process) {
+void say_matrix(python& process, csr_view<V, I, I> const& a) {
+  I const zero = 0; // a matrix without rows may have no row_ptr
+  say_array(process, a.row_ptr ? a.row_ptr : &zero, static_cast<std::size_t>(a.rows) + 1);
+  say_array(process, a.col, static_cast<std::size_t>(a.nnz));
+  say_array(process, a.val, static_cast<std::size_t>(a.nnz));
+}
+
+/// A process that was told what to do by `line`, and by the arrays that say_arrays() sends.
+template <class Say>
+contestant start(std::string const& line, std::shared_ptr<python> const& process,
+                 Say const& say_arrays) {
   std::string const version = process->hear_line();
   if (!version.starts_with("SciPy "))
     fail(errc::backend, "scipy: %s", version.c_str());
   process->say(line);
-  if (a) {
-    auto const rows = static_cast<std::size_t>(a->rows), cols = static_cast<std::size_t>(a->cols);
-    auto const nnz = static_cast<std::size_t>(a->nnz);
-    I const zero = 0; // a matrix without rows may have no row_ptr
-    process->say(a->row_ptr ? a->row_ptr : &zero, (rows + 1) * sizeof(I));
-    process->say(a->col, nnz * sizeof(I));
-    process->say(a->val, nnz * sizeof(V));
-    if (x)
-      process->say(x, cols * sizeof(V));
-    else
-      process->say(array<V>(cols, V(0)).data(), cols * sizeof(V));
-  }
+  say_arrays();
   contestant c;
   c.peer = "scipy";
   c.threads = 1;
@@ -140,7 +140,7 @@ std::string types() {
 template <class V, class I>
 std::string sizes(csr_view<V, I, I> const& a) {
   return types<V, I>() + std::to_string(a.rows) + " " + std::to_string(a.cols) + " " +
-         std::to_string(a.nnz) + "\n";
+         std::to_string(a.nnz);
 }
 
 template <class V, class I>
@@ -165,7 +165,10 @@ void hand_out_csr(contestant& c, std::shared_ptr<python> const& process) {
 template <class V, class I>
 std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   auto const process = std::make_shared<python>();
-  contestant c = start<V, I>("spmv " + sizes(p.a), &p.a, p.x, process);
+  contestant c = start("spmv " + sizes(p.a) + "\n", process, [&] {
+    say_matrix(*process, p.a);
+    say_array(*process, p.x, static_cast<std::size_t>(p.a.cols));
+  });
   c.result = [process, rows = static_cast<std::size_t>(p.a.rows)](void* to) {
     process->say("result\n");
     process->hear(to, rows * sizeof(V));
@@ -178,12 +181,48 @@ std::vector<contestant> contestants(convert_problem<V, I> const& p) {
   std::vector<contestant> all;
   for (char const* const to : {"coo", "csc"}) {
     auto const process = std::make_shared<python>();
-    all.push_back(
-        start<V, I>(std::string("convert ") + to + " " + sizes(p.a), &p.a, nullptr, process));
+    all.push_back(start(std::string("convert ") + to + " " + sizes(p.a) + "\n", process,
+                        [&] { say_matrix(*process, p.a); }));
     all.back().format = to;
     hand_out_csr<V, I>(all.back(), process);
   }
   return all;
+}
+
+template <class V, class I>
+std::vector<contestant> contestants(transpose_problem<V, I> const& p) {
+  auto const process = std::make_shared<python>();
+  contestant c =
+      start("transpose " + sizes(p.a) + "\n", process, [&] { say_matrix(*process, p.a); });
+  hand_out_csr<V, I>(c, process);
+  return {c};
+}
+
+template <class V, class I>
+std::vector<contestant> contestants(add_problem<V, I> const& p) {
+  auto const process = std::make_shared<python>();
+  contestant c = start("add " + std::to_string(p.alpha) + " " + sizes(p.a) + " " +
+                           std::to_string(p.b.nnz) + "\n",
+                       process, [&] {
+                         say_matrix(*process, p.a);
+                         say_matrix(*process, p.b);
+                       });
+  hand_out_csr<V, I>(c, process);
+  return {c};
+}
+
+template <class V, class I>
+std::vector<contestant> contestants(assemble_problem<V, I> const& p) {
+  auto const process = std::make_shared<python>();
+  contestant c = start("assemble " + types<V, I>() + std::to_string(p.rows) + " " +
+                           std::to_string(p.cols) + " " + std::to_string(p.val.size()) + "\n",
+                       process, [&] {
+                         say_array(*process, p.row.data(), p.row.size());
+                         say_array(*process, p.col.data(), p.col.size());
+                         say_array(*process, p.val.data(), p.val.size());
+                       });
+  hand_out_csr<V, I>(c, process);
+  return {c};
 }
 
 // SciPy reads by fast_matrix_market, which has threads.
@@ -192,9 +231,9 @@ std::vector<contestant> contestants(read_problem<V, I> const& p) {
   std::vector<contestant> all;
   for (char const* const to : {"coo", "csr"}) {
     auto const process = std::make_shared<python>();
-    all.push_back(start<V, I>(std::string("read ") + to + " " + types<V, I>() +
-                                  std::to_string(p.threads) + " " + p.path + "\n",
-                              nullptr, nullptr, process));
+    all.push_back(start(std::string("read ") + to + " " + types<V, I>() +
+                            std::to_string(p.threads) + " " + p.path + "\n",
+                        process, [] {}));
     all.back().format = to;
     all.back().threads = p.threads;
     all.back().path =

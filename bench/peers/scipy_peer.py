@@ -3,7 +3,10 @@
 
 -> SciPy and its version, or why there is none
 <- spmv value index rows cols nnz         dtypes and sizes, then the bytes of row_ptr, col, val and x
-   convert to value index rows cols nnz   the same
+   convert to value index rows cols nnz   the same without x
+   transpose value index rows cols nnz    and here
+   add alpha value index rows cols nnz b_nnz    and here, for A and then for B
+   assemble value index rows cols nnz     then the bytes of row, col and val
    read to value index threads path
 -> bytes seconds                          of the matrix, of making it
 <- run                                    -> seconds of one call
@@ -41,25 +44,31 @@ try:
     import numpy as np
     import scipy
     import scipy.io
-    from scipy.sparse import csr_array
+    from scipy.sparse import coo_array, csr_array
 except ImportError as e:
     answer(f"{e}\n".encode())
     sys.exit(1)
 answer(f"SciPy {scipy.__version__}\n".encode())
 
 
-
-class Spmv:
-    """y = A @ x for arrays that follow on the line: row_ptr, col, val, x."""
+class Hub:
+    """A, of arrays that follow on the line: row_ptr, col, val."""
 
     def __init__(self, value, index, rows, cols, nnz):
         rows, cols, nnz = int(rows), int(cols), int(nnz)
-        row_ptr, col = array(index, rows + 1), array(index, nnz)
-        val, self.x = array(value, nnz), array(value, cols)
+        row_ptr, col, val = array(index, rows + 1), array(index, nnz), array(value, nnz)
         start = time.perf_counter()
         self.a = csr_array((val, col, row_ptr), shape=(rows, cols))
         self.seconds = time.perf_counter() - start
-        self.y = np.zeros(rows, value)
+
+
+class Spmv(Hub):
+    """y = A @ x, where x follows A."""
+
+    def __init__(self, value, index, rows, cols, nnz):
+        super().__init__(value, index, rows, cols, nnz)
+        self.x = array(value, int(cols))
+        self.y = np.zeros(int(rows), value)
 
     def run(self):
         self.y = self.a @ self.x
@@ -90,14 +99,52 @@ class Made:
 
 
 class Convert(Made):
-    def __init__(self, to, *matrix):
-        self.to, (self.value, self.index) = to, matrix[:2]
-        self.hub = Spmv(*matrix).a
+    def __init__(self, to, *arguments):
+        self.to, (self.value, self.index) = to, arguments[:2]
+        self.hub = Hub(*arguments).a
         self.run()
 
     def run(self):
         self.a = None
         self.a = self.hub.tocoo(copy=True) if self.to == "coo" else self.hub.tocsc(copy=True)
+
+
+class Transpose(Made):
+    def __init__(self, *arguments):
+        self.value, self.index = arguments[:2]
+        self.hub = Hub(*arguments).a
+        self.run()
+
+    def run(self):
+        self.a = None
+        self.a = self.hub.T.tocsr()
+
+
+class Add(Made):
+    """It scales in an operation of its own, and leaves out zeros that come out."""
+
+    def __init__(self, alpha, value, index, rows, cols, nnz, b_nnz):
+        self.value, self.index = value, index
+        self.alpha = np.dtype(value).type(alpha)
+        self.hub = Hub(value, index, rows, cols, nnz).a
+        self.b = Hub(value, index, rows, cols, b_nnz).a
+        self.run()
+
+    def run(self):
+        self.a = None
+        self.a = self.alpha * self.hub + self.b
+
+
+class Assemble(Made):
+    def __init__(self, value, index, rows, cols, nnz):
+        self.value, self.index, self.shape = value, index, (int(rows), int(cols))
+        row, col, val = array(index, int(nnz)), array(index, int(nnz)), array(value, int(nnz))
+        self.triplets = val, (row, col)
+        self.run()
+
+    def run(self):
+        self.a = None
+        self.a = coo_array(self.triplets, shape=self.shape).tocsr()  # sums duplicates, sorts rows
 
 
 class Read(Made):
@@ -116,7 +163,8 @@ class Read(Made):
 
 op, line = commands.readline().decode().rstrip("\n").split(" ", 1)
 arguments = line.split(" ", 4) if op == "read" else line.split(" ")  # a path may hold blanks
-peer = {"spmv": Spmv, "convert": Convert, "read": Read}[op](*arguments)
+peers = {"spmv": Spmv, "convert": Convert, "transpose": Transpose, "add": Add, "assemble": Assemble, "read": Read}
+peer = peers[op](*arguments)
 parts = [getattr(peer.a, name) for name in ("data", "indices", "indptr", "row", "col") if hasattr(peer.a, name)]
 answer(f"{sum(part.nbytes for part in parts)} {peer.seconds}\n".encode())
 

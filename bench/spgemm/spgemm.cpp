@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/spgemm/spgemm.hpp"
 
-#include "tulle/format/csc.hpp"
-
 #include "bench/contest.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/source.hpp"
+#include "bench/transposed.hpp"
 #include "bench/vectors.hpp"
 
 namespace tulle::bench {
@@ -80,19 +79,15 @@ private:
 template <class V, class I>
 std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
                         std::vector<std::string>& remarks) {
-  csr<V, I, I> transposed;
-  if (o.product == "aat") {
-    csc<V, I, I> columns = csc<V, I, I>::from_csr(a.view());
-    transposed = csr<V, I, I>(unchecked, a.cols, a.rows, std::move(columns.col_ptr),
-                              std::move(columns.row), std::move(columns.val));
-  } else if (a.rows != a.cols) {
+  bool const is_aat = o.product == "aat";
+  if (!is_aat && a.rows != a.cols) {
     remarks.push_back(matrix + " is not square and has no product with itself");
     return {};
   }
-  spgemm_problem<V, I> const p{a.view(), o.product == "aat" ? transposed.view() : a.view(),
-                               threads_of(o)};
+  csr<V, I, I> const other = is_aat ? transposed(a.view()) : csr<V, I, I>();
+  spgemm_problem<V, I> const p{a.view(), is_aat ? other.view() : a.view(), threads_of(o)};
   contest c;
-  c.about = about(o.product == "aat" ? matrix + " A A^T" : matrix, a, "spgemm", o);
+  c.about = about(is_aat ? matrix + " A A^T" : matrix, a, "spgemm", o);
   for (std::size_t k = 0; k < a.col.size(); ++k) {
     auto const j = static_cast<std::size_t>(a.col[k]);
     c.flops += 2 * static_cast<double>(p.b.row_ptr[j + 1] - p.b.row_ptr[j]);

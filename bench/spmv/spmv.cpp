@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/spmv/spmv.hpp"
 
+#include "tulle/core/error.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmv.hpp"
 
@@ -20,7 +21,7 @@ namespace tulle::bench {
 namespace {
 
 template <class V, class I>
-contestant make_tulle(spmv_problem<V, I> const& p, format f) {
+contestant make_tulle(spmv_problem<V, I> const& p, layout const& l) {
   struct entry {
     csr_view<V, I, I> hub; // csr itself is used as it is, without a copy
     any_matrix converted;
@@ -29,18 +30,19 @@ contestant make_tulle(spmv_problem<V, I> const& p, format f) {
   };
   cpu const where{.threads = p.threads};
   auto const e = std::make_shared<entry>();
+  bool const is_hub = l.format == format::csr && l.options.empty();
   contestant c;
   c.convert_seconds = seconds_of([&] {
     e->hub = p.a;
-    if (f != format::csr)
-      e->converted = convert(matrix_ref(p.a), f, where);
-    e->matrix = f == format::csr ? matrix_ref(e->hub) : e->converted.ref();
+    if (!is_hub)
+      e->converted = convert(matrix_ref(p.a), l, where);
+    e->matrix = is_hub ? matrix_ref(e->hub) : e->converted.ref();
     e->plan = std::make_unique<spmv_plan>(where, e->matrix);
   });
-  c.format = name(f);
+  c.format = name(l);
   c.threads = p.threads;
   c.path = e->plan->path();
-  c.bytes = f == format::csr ? detail::bytes_of(p.a) : e->converted.bytes();
+  c.bytes = is_hub ? detail::bytes_of(p.a) : e->converted.bytes();
   c.peak_bytes = c.bytes + e->plan->bytes();
   V* const out = keep_result(c, p);
   c.run = [p, e, out] {
@@ -75,17 +77,22 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
                                         {y.data(), y.bytes()}},
                                        p.threads));
     for (sweep_point const& point : sweep_points(o.sweep))
-      for (format const f : all_formats)
-        if (is_wanted(o.formats, name(f))) {
-          progress.label(matrix + ": converting to " + name(f));
-          spmv_problem<V, I> q = p;
-          if (point.option == "threads")
-            q.threads = number_of(point);
-          contestant who = make_tulle(q, f);
+      for (layout const& l : wanted_layouts(o)) {
+        progress.label(matrix + ": converting to " + name(l));
+        spmv_problem<V, I> q = p;
+        if (point.option == "threads")
+          q.threads = number_of(point);
+        try {
+          contestant who = make_tulle(q, l);
           who.option = point.option;
           who.option_value = point.value;
           c.contestants.push_back(std::move(who));
+        } catch (error const& e) {
+          if (e.code() != errc::unsupported)
+            throw;
+          remarks.push_back(matrix + ": " + e.what());
         }
+      }
   }
   if (o.sweep.empty()) {
     progress.label(matrix + ": peers are converting");
