@@ -27,15 +27,17 @@ auto unless_too_large(F&& f) -> std::optional<decltype(f())> {
   }
 }
 
-/// f(name, matrix) for a csr in every layout that is built for its types and takes it.
+/// f(name, matrix) for a csr in every layout that is built for its types and takes it. Options are
+/// no part of a kernel's type, so only one type sees all of them.
 template <class F>
 void for_each_layout(any_matrix const& csr, F&& f) {
   for (format const wanted : all_formats) {
     if (!is_built(wanted, csr.type()))
       continue;
     for (layout const& l : layouts(wanted))
-      if (auto const a = unless_too_large([&] { return convert(csr, l); }))
-        f(name(l), *a);
+      if (l.options.empty() || csr.type() == type_tag::f64_i32)
+        if (auto const a = unless_too_large([&] { return convert(csr, l); }))
+          f(name(l), *a);
   }
 }
 

@@ -71,6 +71,12 @@ array<O> counting_sort(std::size_t buckets, std::size_t entries, Walk walk, Plac
 constexpr std::size_t block_entries = std::size_t{1} << 15;
 constexpr std::size_t most_blocks = 1024; // streams that are written at once
 
+// Where places are asked for ahead, blocks pay for themselves only if nearly all entries are far
+// from those before, or if they are many. ms of a transpose, two threads, at once and by blocks,
+// and the share of the far ones: rmat 18 28, 43 (.80); circuit 23, 22 (.26); fem 11, 29 (.07); rmat
+// 20 235, 194 (.88); random rows 198, 77 (.99); lp 178, 86 (.98); permutation 174, 60 (1).
+constexpr std::size_t many_entries = std::size_t{8} << 20;
+
 /// Whether entries go to buckets far from those of the entries before them, by a sample of
 /// stretches.
 template <class I>
@@ -89,19 +95,18 @@ bool jumps(I const* bucket, std::size_t entries) {
       slot = at;
     }
   }
-  return fresh > stretches * length / 2;
+  return fresh > stretches * length * (entries < many_entries ? 19 : 10) / 20;
 }
 
 // Entries between asking for the place of one and writing to it. Writes that miss the first cache
 // wait for one another. ms of a transpose, one thread, without and with 32: fem 35, 21; circuit 60,
-// 38; poisson3d27 50, 31; lattice 7.4, 7.4. 8 to 128 are within a tenth of it.
+// 38; poisson3d27 50, 31; lattice 7.4, 7.4. Of 8 to 128, 16 to 64 were best.
 constexpr std::size_t entries_ahead = 32;
 
 /// As counting_sort, for entries that are an index and a value: walk calls f(k, index, value), and
 /// bucket_of[k] is the bucket of entry k. Where buckets are so many and so mixed that each
 /// write would miss the cache, the entries first go to blocks of neighbouring buckets, which are
-/// then sorted one by one: that takes the entries once more in memory while it runs. ms of a
-/// transpose, two threads, at once and by blocks: random rows 132, 76; lp 170, 89; fem 19, 44.
+/// then sorted one by one: that takes the entries once more in memory while it runs.
 template <class O, class I, class V, class Walk>
 array<O> bucket_sort(std::size_t buckets, std::size_t entries, I const* bucket_of, Walk walk,
                      I* out_index, V* out_val, cpu const& where) {

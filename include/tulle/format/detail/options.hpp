@@ -46,7 +46,8 @@ Options parse_options(char const* format, std::string_view text) {
     std::string known;
     if constexpr (requires { o.fields([](char const*, auto&) {}); })
       o.fields([&](char const* name, auto& field) {
-        known += (known.empty() ? " " : ", ") + std::string(name);
+        known += known.empty() ? " " : ", ";
+        known += name;
         if (wanted == name) {
           found = true;
           parse_option(format, wanted, value, field);
