@@ -11,6 +11,7 @@ void add_info_command(CLI::App& app);
 void add_gen_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_spy_command(CLI::App& app);
+void add_recommend_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 void add_solve_command(CLI::App& app);
 void add_devices_command(CLI::App& app);

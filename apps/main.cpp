@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
   tulle::app::add_gen_command(app);
   tulle::app::add_convert_command(app);
   tulle::app::add_spy_command(app);
+  tulle::app::add_recommend_command(app);
   tulle::app::add_verify_command(app);
   tulle::bench::add_bench_command(app);
   tulle::app::add_solve_command(app);

@@ -14,6 +14,7 @@
 #include "tulle/op/assemble.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/level1.hpp"
+#include "tulle/op/optimize.hpp"
 #include "tulle/op/spmv.hpp"
 #include "tulle/op/transpose.hpp"
 #include "tulle/solve/cg.hpp"

@@ -48,7 +48,7 @@ COMPLEX = """%%MatrixMarket matrix coordinate complex hermitian
 3 2 0 -1
 """
 
-COMMANDS = ["info", "gen", "convert", "spy", "verify", "solve", "devices", "bench"]
+COMMANDS = ["info", "gen", "convert", "spy", "recommend", "verify", "solve", "devices", "bench"]
 
 
 def run(*arguments, environment=None):
@@ -307,6 +307,18 @@ class Gen(CommandLine):
         self.assertIn("poisson2d5", names)
         for name in names:
             self.assertIn(name, self.good("gen", "--list"))
+
+
+class Recommend(CommandLine):
+    def test_names_a_layout_and_what_else_there_was(self):
+        text = self.good("recommend", "gen:poisson2d5:200")
+        self.assertIn("for 1000 products", text)
+        self.assertIn("csr", text)
+        said = self.good_json("recommend", "gen:poisson2d5:200", "--calls", "0")
+        self.assertEqual(said["layout"], "csr")
+        self.assertEqual(said["considered"][0]["layout"], "csr")
+        self.assertGreater(len(said["considered"]), 2)
+        self.bad("recommend", "gen:poisson2d5:200", "--calls", "-1", expect=["--calls"])
 
 
 class Convert(CommandLine):

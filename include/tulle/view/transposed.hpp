@@ -24,7 +24,7 @@ template <class A>
 auto view_of(A const& a) {
   if constexpr (owner_traits<A>::is_owner)
     return a.view();
-  else if constexpr (std::is_same_v<A, any_matrix>)
+  else if constexpr (std::is_base_of_v<any_matrix, A>)
     return a.ref();
   else
     return a;

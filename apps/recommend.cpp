@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// tulle recommend: the layout that suits a matrix, and what else was looked at.
+#include "tulle/op/optimize.hpp"
+
+#include "apps/command.hpp"
+#include "apps/support/json.hpp"
+#include "apps/support/matrix.hpp"
+#include "apps/support/progress.hpp"
+
+#include <fmt/format.h>
+#include <memory>
+
+namespace tulle::app {
+namespace {
+
+struct recommend_options {
+  std::string matrix;
+  double calls = optimize_options{}.calls;
+  bool json = false;
+};
+
+void run(recommend_options const& o) {
+  loaded const in = load(o.matrix);
+  progress shown("looking at " + in.name);
+  std::vector<candidate> const all = recommend(in.matrix.ref(), {.calls = o.calls, .among = {}});
+  shown.clear();
+  if (o.json) {
+    json list = json::array();
+    for (candidate const& c : all)
+      list.push_back(c.remark.empty() ? json{{"layout", name(c.layout)},
+                                             {"bytes", c.bytes},
+                                             {"call", c.call},
+                                             {"convert", c.convert},
+                                             {"total", c.total}}
+                                      : json{{"layout", name(c.layout)}, {"remark", c.remark}});
+    return print({{"matrix", in.name},
+                  {"type", name(in.matrix.type())},
+                  {"calls", o.calls},
+                  {"layout", name(all.front().layout)},
+                  {"considered", list}});
+  }
+  fmt::print("{}: {} for {:g} products\n\n  {:<10} {:>10} {:>10} {:>12} {:>10}\n", in.name,
+             name(all.front().layout), o.calls, "", "MB", "a call", "conversion", "together");
+  for (candidate const& c : all)
+    if (c.remark.empty())
+      fmt::print("  {:<10} {:>10.1f} {:>10.2f} {:>12.0f} {:>10.1f}\n", name(c.layout),
+                 c.bytes / 1e6, c.call, c.convert, c.total);
+    else
+      fmt::print("  {:<10} {}\n", name(c.layout), c.remark);
+  fmt::print("\nCosts are in products of csr, foretold by the bytes that must move.\n");
+}
+
+} // namespace
+
+void add_recommend_command(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("recommend", "Say which layout suits a matrix, and why");
+  auto const o = std::make_shared<recommend_options>();
+  command->add_option("MATRIX", o->matrix, matrix_help)->required();
+  command->add_option("--calls", o->calls, "Products that a conversion has to pay for")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--json", o->json, "Print JSON");
+  command->footer("Examples:\n"
+                  "  tulle recommend bcsstk13.mtx.gz\n"
+                  "  tulle recommend gen:fem:60000 --calls 20");
+  command->callback([o] { run(*o); });
+}
+
+} // namespace tulle::app

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The layout that suits a matrix, by the bytes a product must move.
+///
+///     auto best = tulle::optimize(a, {.calls = 500});       // picked and converted
+///     tulle::spmv(1.0, best, x, 0.0, y);
+///     std::puts(best.why().c_str());                        // what was considered, and why not
+///
+/// Stretches of rows are converted to every candidate and their bytes counted; a small matrix is
+/// converted whole. A candidate costs its conversion once and its bytes each call.
+#pragma once
+#include "tulle/op/convert.hpp"
+#include "tulle/view/transposed.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tulle {
+
+struct optimize_options {
+  double calls = 1000;         ///< products that the conversion has to pay for
+  std::vector<layout> among{}; ///< empty: every format by default
+};
+
+/// One layout that was looked at. Costs are in products of csr.
+struct candidate {
+  tulle::layout layout;
+  double bytes = 0;   ///< of the whole matrix, foretold; 0 where it takes no part
+  double call = 0;    ///< one product
+  double convert = 0; ///< conversion, once
+  double total = 0;   ///< for all calls
+  std::string remark; ///< why it takes no part
+};
+
+/// A matrix in the layout that was picked. It says what else there was.
+class optimized : public any_matrix {
+public:
+  optimized(any_matrix matrix, std::vector<candidate> considered)
+      : any_matrix(std::move(matrix)), considered_(std::move(considered)) {}
+  /// The one picked first, the others from the best to the worst, those that take no part last.
+  std::vector<candidate> const& considered() const noexcept { return considered_; }
+  /// A line for each.
+  std::string why() const;
+
+private:
+  std::vector<candidate> considered_;
+};
+
+/// What optimize() would pick, without converting all of a.
+std::vector<candidate> recommend(matrix_ref a, optimize_options const& o = {},
+                                 cpu const& where = {});
+/// a in the best layout.
+optimized optimize(matrix_ref a, optimize_options const& o = {}, cpu const& where = {});
+
+template <matrix A>
+optimized optimize(A const& a, optimize_options const& o = {}, cpu const& where = {}) {
+  auto const view = detail::view_of(a);
+  if constexpr (std::is_same_v<decltype(view), matrix_ref const>)
+    return optimize(view, o, where);
+  else
+    return optimize(matrix_ref(view), o, where);
+}
+
+} // namespace tulle

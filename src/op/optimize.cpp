@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Products of sparse matrices with vectors are bound by bytes, so bytes decide: those of the layout
+// and of x and y, divided by the part of the memory bound that the layout's kernel was seen to
+// reach where bytes are all that counts.
+#include "tulle/op/optimize.hpp"
+
+#include "tulle/core/error.hpp"
+
+#include "dispatch/format.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tulle {
+namespace {
+
+// A matrix of fewer entries is converted whole; of a larger one, stretches of rows with about as
+// many together. A guess: enough that ten conversions of them are a fraction of one of the whole.
+constexpr std::size_t sample_entries = 400'000;
+constexpr std::size_t sample_stretches = 8;
+
+struct experience {
+  double reached; // part of the bound by its own bytes
+  double convert; // conversion, in products of csr
+};
+
+// Two threads of Zen 4, `tulle bench spmv` on fem, poisson3d27 and rmat; docs/benchmarks.md.
+experience experience_of(format f) {
+  switch (f) {
+  case format::csr:
+    return {.9, 0};
+  case format::coo:
+    return {.6, 4};
+  case format::csc:
+    return {.3, 10};
+  default:
+    return {.9, 15};
+  }
+}
+
+/// f(first row, last row) of each stretch of the sample.
+template <class V, class I, class O, class F>
+void for_each_stretch(csr_view<V, I, O> const& a, F&& f) {
+  auto const rows = static_cast<std::size_t>(a.rows);
+  auto const nnz = static_cast<std::size_t>(a.nnz);
+  if (nnz <= sample_entries)
+    return f(std::size_t(0), rows);
+  for (std::size_t s = 0; s < sample_stretches; ++s) {
+    auto const row_of = [&](std::size_t entry) {
+      return static_cast<std::size_t>(
+          std::upper_bound(a.row_ptr, a.row_ptr + rows, static_cast<O>(entry)) - a.row_ptr - 1);
+    };
+    std::size_t const first = nnz / sample_stretches * s;
+    std::size_t const begin = row_of(first);
+    std::size_t const end = row_of(first + sample_entries / sample_stretches);
+    f(begin, end > begin ? end : begin + 1);
+  }
+}
+
+/// Bytes of the layout for all of a, from those of the stretches.
+template <class V, class I, class O>
+double foretell(csr_view<V, I, O> const& a, layout const& l, cpu const& where) {
+  double bytes = 0, hub = 0;
+  for_each_stretch(a, [&](std::size_t first, std::size_t last) {
+    array<O> row_ptr(last - first + 1, where.memory);
+    O const base = a.row_ptr ? a.row_ptr[first] : O(0);
+    for (std::size_t i = first; i <= last; ++i)
+      row_ptr[i - first] = a.row_ptr ? static_cast<O>(a.row_ptr[i] - base) : O(0);
+    O const nnz = row_ptr[last - first];
+    csr_view<V, I, O> const part(unchecked, static_cast<I>(last - first), a.cols, nnz,
+                                 row_ptr.data(), a.col + base, a.val + base);
+    bytes += static_cast<double>(convert(matrix_ref(part), l, where).bytes());
+    hub += static_cast<double>(detail::bytes_of(part));
+  });
+  return hub == 0 ? 0 : bytes / hub * static_cast<double>(detail::bytes_of(a));
+}
+
+template <class V, class I, class O>
+std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_options const& o,
+                                       cpu const& where) {
+  std::vector<layout> among = o.among;
+  if (among.empty())
+    for (format const f : all_formats)
+      among.emplace_back(f);
+  double const vectors =
+      static_cast<double>(sizeof(V)) * (static_cast<double>(a.rows) + static_cast<double>(a.cols));
+  double const hub =
+      (static_cast<double>(detail::bytes_of(a)) + vectors) / experience_of(format::csr).reached;
+  std::vector<candidate> all;
+  for (layout const& l : among) {
+    candidate c{l, 0, 0, 0, 0, ""};
+    try {
+      c.bytes = l.format == format::csr ? static_cast<double>(detail::bytes_of(a))
+                                        : foretell(a, l, where);
+      experience const e = experience_of(l.format);
+      c.call = hub == 0 ? 1 : (c.bytes + vectors) / e.reached / hub;
+      c.convert = e.convert;
+      c.total = c.convert + o.calls * c.call;
+    } catch (error const& e) {
+      if (e.code() != errc::unsupported && e.code() != errc::overflow)
+        throw;
+      c.remark = e.what();
+    }
+    all.push_back(std::move(c));
+  }
+  std::stable_sort(all.begin(), all.end(), [](candidate const& p, candidate const& q) {
+    return p.remark.empty() != q.remark.empty() ? p.remark.empty() : p.total < q.total;
+  });
+  return all;
+}
+
+/// f(csr_view) of a, through csr where it is something else.
+template <class F>
+auto with_hub(matrix_ref a, cpu const& where, F&& f) {
+  dispatch::check_present("optimize", a);
+  any_matrix csr;
+  if (a.format != format::csr) {
+    csr = convert(a, format::csr, where);
+    a = csr.ref();
+  }
+  return visit(a.type, [&](auto types) {
+    using T = decltype(types);
+    using view = csr_view<typename T::value, typename T::index, typename T::offset>;
+    return f(*static_cast<view const*>(a.view));
+  });
+}
+
+} // namespace
+
+std::vector<candidate> recommend(matrix_ref a, optimize_options const& o, cpu const& where) {
+  return with_hub(a, where, [&](auto const& csr) { return recommend_typed(csr, o, where); });
+}
+
+optimized optimize(matrix_ref a, optimize_options const& o, cpu const& where) {
+  return with_hub(a, where, [&](auto const& csr) {
+    std::vector<candidate> all = recommend_typed(csr, o, where);
+    // What a sample took may still be too large as a whole: the next best then.
+    for (auto c = all.begin(); c != all.end() && c->remark.empty(); ++c)
+      try {
+        any_matrix made = convert(matrix_ref(csr), c->layout, where);
+        std::rotate(all.begin(), c, c + 1);
+        return optimized(std::move(made), std::move(all));
+      } catch (error const& e) {
+        if (e.code() != errc::unsupported && e.code() != errc::overflow)
+          throw;
+        c->remark = e.what();
+      }
+    fail(errc::unsupported, "optimize: none of %zu layouts takes this matrix", all.size());
+  });
+}
+
+std::string optimized::why() const {
+  std::string text;
+  char line[160];
+  for (candidate const& c : considered_) {
+    if (c.remark.empty())
+      std::snprintf(line, sizeof line,
+                    "%-8s %8.1f MB  a call %5.2f of csr, conversion %.0f calls\n",
+                    name(c.layout).c_str(), c.bytes / 1e6, c.call, c.convert);
+    else
+      std::snprintf(line, sizeof line, "%-8s ", name(c.layout).c_str());
+    text += line;
+    if (!c.remark.empty())
+      text += c.remark + "\n";
+  }
+  return text;
+}
+
+} // namespace tulle
