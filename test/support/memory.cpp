@@ -43,6 +43,14 @@ void* operator new(std::size_t bytes, std::align_val_t a) {
 void* operator new[](std::size_t bytes, std::align_val_t a) {
   return counted(bytes, static_cast<std::size_t>(a));
 }
+// What std::stable_sort asks with; without it, it would come from elsewhere and be freed here.
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+  try {
+    return counted(bytes, alignof(std::max_align_t));
+  } catch (std::bad_alloc const&) {
+    return nullptr;
+  }
+}
 void operator delete(void* p) noexcept {
   std::free(p);
 }
