@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Small dense blocks in a csr: where they lie, which shape suits, and a bit a slot for holes.
+#pragma once
+#include "tulle/format/csr.hpp"
+
+#include <bit>
+
+namespace tulle::detail {
+
+inline constexpr int longest_block_side = 8;
+
+/// The n bits, at most 64, that begin at bit `at`. Always inlined, since kernels call it and share
+/// no symbol with others.
+[[gnu::always_inline]] inline std::uint64_t bits_at(std::uint64_t const* words, std::size_t at,
+                                                    int n) {
+  std::size_t const word = at / 64;
+  int const shift = static_cast<int>(at % 64);
+  std::uint64_t bits = words[word] >> shift;
+  if (shift + n > 64)
+    bits |= words[word + 1] << (64 - shift);
+  return n == 64 ? bits : bits & ((std::uint64_t(1) << n) - 1);
+}
+
+/// The same n bits set to `bits`, all 0 before. `alone` where no other thread has bits in the
+/// words.
+inline void put_bits(std::uint64_t* words, std::size_t at, int n, std::uint64_t bits, bool alone) {
+  auto const put = [=](std::uint64_t* word, std::uint64_t b) {
+    if (alone)
+      *word |= b;
+    else
+      __atomic_fetch_or(word, b, __ATOMIC_RELAXED);
+  };
+  int const shift = static_cast<int>(at % 64);
+  put(words + at / 64, bits << shift);
+  if (shift + n > 64)
+    put(words + at / 64 + 1, bits >> (64 - shift));
+}
+
+/// First block row of part `part` when the entries of a are dealt evenly.
+template <class V, class I, class O>
+std::size_t split_block_rows(csr_view<V, I, O> const& a, int height, int part, int parts) {
+  auto const n = static_cast<std::size_t>(a.rows);
+  auto const h = static_cast<std::size_t>(height);
+  return part >= parts ? (n + h - 1) / h : split_by_entries(a.row_ptr, n, part, parts) / h;
+}
+
+/// The blocks of block row i in order, at most `most`: f(block column, n, first, last), the entries
+/// of the block's row s < n being [first[s], last[s]).
+template <class V, class I, class O, class F>
+void each_block(csr_view<V, I, O> const& a, int height, int width, std::size_t i, std::size_t most,
+                F&& f) {
+  std::size_t const top = i * static_cast<std::size_t>(height);
+  int const n =
+      static_cast<int>(std::min(static_cast<std::size_t>(a.rows) - top, std::size_t(height)));
+  O first[longest_block_side], last[longest_block_side], end[longest_block_side];
+  I next = a.cols; // the least column left; a.cols: none
+  for (int s = 0; s < n; ++s) {
+    first[s] = a.row_ptr[top + static_cast<std::size_t>(s)];
+    end[s] = a.row_ptr[top + static_cast<std::size_t>(s) + 1];
+    if (first[s] < end[s])
+      next = std::min(next, a.col[first[s]]);
+  }
+  for (; next < a.cols && most != 0; --most) {
+    I const j = static_cast<I>(next / width);
+    I const left = static_cast<I>(j * width);
+    next = a.cols;
+    for (int s = 0; s < n; ++s) {
+      O k = first[s];
+      if (end[s] - k >= width && a.col[k + width - 1] - left < width)
+        k = static_cast<O>(k + width); // a whole row of the block, since columns ascend
+      else
+        while (k < end[s] && a.col[k] - left < width)
+          ++k;
+      last[s] = k;
+      if (k < end[s])
+        next = std::min(next, a.col[k]);
+    }
+    f(j, n, first, last);
+    std::copy_n(last, n, first);
+  }
+}
+
+/// The entries of block row i of a bcsr that the pattern names, row by row: f(row, column, slot, n)
+/// for n entries in n slots that follow each other. Stops where f returns false, and returns that.
+template <class View, class F>
+bool each_run(View const& a, std::size_t i, F&& f) {
+  int const w = a.width;
+  std::size_t const top = i * static_cast<std::size_t>(a.height);
+  std::size_t const size = static_cast<std::size_t>(a.height * w);
+  std::size_t const n =
+      std::min(static_cast<std::size_t>(a.rows) - top, static_cast<std::size_t>(a.height));
+  auto const begin = static_cast<std::size_t>(a.block_ptr[i]);
+  auto const end = static_cast<std::size_t>(a.block_ptr[i + 1]);
+  for (std::size_t s = 0; s < n; ++s)
+    for (std::size_t b = begin; b < end; ++b) {
+      std::size_t slot = b * size + s * static_cast<std::size_t>(w);
+      auto const left = static_cast<std::size_t>(a.block_col[b]) * static_cast<std::size_t>(w);
+      if (!a.pattern) {
+        if (!f(top + s, left, slot, w))
+          return false;
+        continue;
+      }
+      std::uint64_t bits = bits_at(a.pattern, slot, w);
+      for (std::size_t j = left; bits != 0;) {
+        int const skip = std::countr_zero(bits);
+        int const run = std::countr_one(bits >> skip);
+        j += static_cast<std::size_t>(skip);
+        slot += static_cast<std::size_t>(skip);
+        if (!f(top + s, j, slot, run))
+          return false;
+        j += static_cast<std::size_t>(run);
+        slot += static_cast<std::size_t>(run);
+        bits >>= skip + run; // at most width
+      }
+    }
+  return true;
+}
+
+struct block_shape {
+  int height, width;
+};
+
+/// Slots an entry in blocks of that shape, by a sample; where that is empty, as of entries alone.
+template <class V, class I, class O>
+double sampled_fill(csr_view<V, I, O> const& a, int height, int width) {
+  constexpr std::size_t rows_each = 24, most_blocks = 32;
+  auto const n = static_cast<std::size_t>(a.rows);
+  auto const h = static_cast<std::size_t>(height);
+  std::size_t const places =
+      std::clamp<std::size_t>(static_cast<std::size_t>(a.nnz) / 32768, 2, 16);
+  std::size_t blocks = 0;
+  std::size_t entries = 0;
+  for (std::size_t place = 0; place < places; ++place) {
+    std::size_t const first = n / places * place + n / places / 2; // in the middle of its part
+    std::size_t const last = std::min(first / h + rows_each / h, (n + h - 1) / h);
+    for (std::size_t i = first / h; i < last; ++i)
+      each_block(a, height, width, i, most_blocks, [&](I, int rows, O const* from, O const* to) {
+        ++blocks;
+        for (int s = 0; s < rows; ++s)
+          entries += static_cast<std::size_t>(to[s] - from[s]);
+      });
+  }
+  return entries == 0 ? static_cast<double>(height * width)
+                      : static_cast<double>(blocks * h * static_cast<std::size_t>(width)) /
+                            static_cast<double>(entries);
+}
+
+/// The shape of least bytes an entry by a sample, among those that leave the given sides as they
+/// are; 0 is not given. How: see the head of bcsr.hpp.
+template <class V, class I, class O>
+block_shape choose_block_shape(csr_view<V, I, O> const& a, int height, int width) {
+  block_shape best = {height ? height : 1, width ? width : 1};
+  if ((height != 0 && width != 0) || a.nnz == 0)
+    return best;
+  auto const bytes = [&](int h, int w, double fill) {
+    return fill * (sizeof(V) + static_cast<double>(sizeof(I)) / (h * w)) +
+           static_cast<double>(sizeof(O)) * static_cast<double>(a.rows) / h /
+               static_cast<double>(a.nnz);
+  };
+  // A block has at least the slots that its rows and its columns have as blocks of their own, which
+  // rules most shapes out.
+  double tall[longest_block_side], wide[longest_block_side];
+  for (int side = 1; side <= longest_block_side; ++side) {
+    tall[side - 1] = sampled_fill(a, side, 1);
+    wide[side - 1] = sampled_fill(a, 1, side);
+  }
+  double least = 0.95 * bytes(best.height, best.width, sampled_fill(a, best.height, best.width));
+  for (int h = 1; h <= longest_block_side; ++h)
+    for (int w = 1; w <= longest_block_side; ++w) {
+      if ((height != 0 && h != height) || (width != 0 && w != width) ||
+          std::max(tall[h - 1], wide[w - 1]) * sizeof(V) >= least)
+        continue;
+      double const b = bytes(h, w, sampled_fill(a, h, w));
+      if (b < least) {
+        least = b;
+        best = {h, w};
+      }
+    }
+  return best;
+}
+
+} // namespace tulle::detail

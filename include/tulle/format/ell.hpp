@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// ELL (ELLPACK): every row padded to the longest; the first entries of all rows, then the second
+/// ones, and so on.
+///
+///     1 . 2 .      width = 3      row_len   2 1 1 3
+///     . 3 . .      stride = 4     col       0 1 3 0   2 1 3 1   2 1 3 2
+///     . . . 4                     val       1 3 4 5   2 0 0 6   0 0 0 7
+///     5 6 7 .
+///
+/// Good for   rows of one length, as grids and lattices have: a lane a row, no branch.
+/// Bad for    one long row: every other is padded to it.
+/// Space      (V + I) * width * stride + I * rows.
+/// From       Liu, thesis 2015, sec. 5.2.2; Kirk & Hwu, Programming Massively Parallel Processors,
+/// sec. 10.3.
+///
+/// Padding has the value 0 and a column that exists, the last of its row, so that a kernel may
+/// multiply it without a branch; row_len, which the multiplication does not read, tells it from
+/// stored zeros.
+///
+/// Invariants (validate() checks all of them)
+///   stride >= rows; entry s of row i is col[s * stride + i], val[s * stride + i]
+///   0 <= row_len[i] <= width; together nnz
+///   columns ascend within a row; padding, and what lies between rows and stride, has val 0
+///   0 <= col[k] < cols everywhere
+#pragma once
+#include "tulle/format/csr.hpp"
+
+#include <atomic>
+
+namespace tulle {
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct ell_view {
+  using value = V;
+  using index = I;
+  using offset = O;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;                  ///< without padding
+  I width = 0;                ///< entries of a row, padding included
+  std::size_t stride = 0;     ///< from an entry of a row to its next
+  I const* row_len = nullptr; ///< rows
+  I const* col = nullptr;     ///< width * stride
+  V const* val = nullptr;     ///< width * stride
+
+  ell_view() = default;
+  ell_view(unchecked_t, I rows, I cols, O nnz, I width, std::size_t stride, I const* row_len,
+           I const* col, V const* val)
+      : rows(rows), cols(cols), nnz(nnz), width(width), stride(stride), row_len(row_len), col(col),
+        val(val) {}
+  /// Borrows the caller's arrays after checking every invariant, once: O(width * stride).
+  ell_view(I rows, I cols, I width, std::size_t stride, std::span<I const> row_len,
+           std::span<I const> col, std::span<V const> val) requires(S == space::host);
+
+  std::size_t stored() const { return static_cast<std::size_t>(width) * stride; }
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    f("row_len", row_len, static_cast<std::size_t>(rows));
+    f("col", col, stored());
+    f("val", val, stored());
+  }
+
+  void validate() const;
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
+};
+
+struct ell_options {
+  double limit = 8; ///< times the bytes of csr, above which a matrix is refused
+
+  template <class F>
+  void fields(F&& f) {
+    f("limit", limit);
+  }
+};
+
+template <class V, class I = std::int32_t, class O = I>
+struct ell {
+  using options = ell_options;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;
+  I width = 0;
+  std::size_t stride = 0;
+  array<I> row_len;
+  array<I> col;
+  array<V> val;
+
+  ell() = default;
+  /// Takes arrays over after checking every invariant.
+  ell(I rows, I cols, I width, std::size_t stride, array<I> row_len, array<I> col, array<V> val);
+  ell(unchecked_t, I rows, I cols, O nnz, I width, std::size_t stride, array<I> row_len,
+      array<I> col, array<V> val)
+      : rows(rows), cols(cols), nnz(nnz), width(width), stride(stride), row_len(std::move(row_len)),
+        col(std::move(col)), val(std::move(val)) {}
+
+  static ell from_csr(csr_view<V, I, O> a, ell_options = {}, cpu const& where = {});
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  /// New values on the same pattern; errc::bad_structure if the pattern differs.
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  ell_view<V, I, O> view() const {
+    return {unchecked, rows, cols, nnz, width, stride, row_len.data(), col.data(), val.data()};
+  }
+  void validate() const;
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(ell const&, ell const&) = default;
+};
+
+namespace detail {
+
+// Rows that are converted together, entry by entry: what is read or written of each column is long
+// enough to be a stream, and what is of the rows stays in the cache.
+constexpr std::size_t ell_strip = 512;
+
+/// From an entry of a row to its next: an odd number of cache lines of 32-bit columns, so that the
+/// columns are aligned and do not fall into the same sets of a cache. A matrix of few rows is kept
+/// as it is.
+inline std::size_t ell_stride(std::size_t rows) {
+  constexpr std::size_t line = 16, few = 64;
+  if (rows < few)
+    return rows;
+  return ((rows + line - 1) / line | 1) * line;
+}
+
+inline void check_limit(char const* format, double limit) {
+  if (!(limit > 0))
+    fail(errc::unsupported, "%s: option limit is %g, expected a number above 0", format, limit);
+}
+
+/// The bytes of width columns and of row_len.
+template <class V, class I>
+double ell_bytes(std::size_t rows, I width) {
+  return static_cast<double>(width) * static_cast<double>(ell_stride(rows)) *
+             static_cast<double>(sizeof(V) + sizeof(I)) +
+         static_cast<double>(rows) * static_cast<double>(sizeof(I));
+}
+
+/// f(i, s) for the first `width` entries of rows [begin, end), by strips.
+template <class F>
+void in_strips(std::size_t begin, std::size_t end, std::size_t width, F&& f) {
+  for (; begin < end; begin += ell_strip) {
+    std::size_t const stop = std::min(end, begin + ell_strip);
+    for (std::size_t s = 0; s < width; ++s)
+      for (std::size_t i = begin; i < stop; ++i)
+        f(i, s);
+  }
+}
+
+/// f(begin, end) for shares of the rows, in parallel; shares begin at strips.
+template <class F>
+void ell_shares(std::size_t rows, std::size_t stored, cpu const& where, F&& f) {
+  std::size_t const strips = (rows + ell_strip - 1) / ell_strip;
+  int const parts = parts_for(stored + rows, where.threads);
+  parallel(parts, [&](int part) {
+    f(std::min(rows, split(strips, part, parts) * ell_strip),
+      std::min(rows, split(strips, part + 1, parts) * ell_strip));
+  });
+}
+
+/// The first `width` entries of each row of a canonical a, padded.
+template <class V, class I, class O>
+ell<V, I, O> first_entries(csr_view<V, I, O> const& a, I width, cpu const& where) {
+  auto const n = static_cast<std::size_t>(a.rows);
+  std::size_t const stride = ell_stride(n);
+  std::size_t const stored = checked_mul(static_cast<std::size_t>(width), stride, "ell");
+  ell<V, I, O> b(unchecked, a.rows, a.cols, O(0), width, stride, array<I>(n, where.memory),
+                 array<I>(stored, where.memory), array<V>(stored, where.memory));
+  O nnz = 0;
+  ell_shares(n, stored, where, [&](std::size_t begin, std::size_t end) {
+    O mine = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      auto const length = static_cast<O>(a.row_ptr[i + 1] - a.row_ptr[i]);
+      b.row_len[i] = std::cmp_less(length, width) ? static_cast<I>(length) : width;
+      mine = static_cast<O>(mine + b.row_len[i]);
+    }
+    in_strips(begin, end, static_cast<std::size_t>(width), [&](std::size_t i, std::size_t s) {
+      auto const length = static_cast<std::size_t>(b.row_len[i]);
+      auto const first = static_cast<std::size_t>(a.row_ptr[i]);
+      std::size_t const at = s * stride + i;
+      b.col[at] = length == 0 ? I(0) : a.col[first + std::min(s, length - 1)];
+      b.val[at] = s < length ? a.val[first + s] : V{};
+    });
+    std::atomic_ref(nnz).fetch_add(mine, std::memory_order_relaxed);
+  });
+  b.nnz = nnz;
+  for (std::size_t s = 0; s < static_cast<std::size_t>(width); ++s)
+    for (std::size_t i = n; i < stride; ++i) {
+      b.col[s * stride + i] = 0;
+      b.val[s * stride + i] = V{};
+    }
+  return b;
+}
+
+/// Whether b holds the first entries of each row of a canonical a of the same shape: those columns,
+/// as many as there are, up to b.width.
+template <class V, class I, class O>
+bool holds_first_entries(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, cpu const& where) {
+  bool good = true;
+  ell_shares(static_cast<std::size_t>(b.rows), b.stored(), where,
+             [&](std::size_t begin, std::size_t end) {
+               bool mine = true;
+               for (std::size_t i = begin; i < end; ++i) {
+                 auto const length = static_cast<O>(a.row_ptr[i + 1] - a.row_ptr[i]);
+                 mine = mine && std::cmp_equal(b.row_len[i], std::cmp_less(length, b.width)
+                                                                 ? static_cast<I>(length)
+                                                                 : b.width);
+               }
+               if (mine) // else a may hold fewer
+                 in_strips(begin, end, static_cast<std::size_t>(b.width),
+                           [&](std::size_t i, std::size_t s) {
+                             if (s < static_cast<std::size_t>(b.row_len[i]))
+                               mine &= b.col[s * b.stride + i] ==
+                                       a.col[static_cast<std::size_t>(a.row_ptr[i]) + s];
+                           });
+               if (!mine)
+                 __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+             });
+  return good;
+}
+
+/// f(i, s, at) for every entry, at being its place in col and val, in parallel.
+template <class V, class I, class O, class F>
+void each_entry(ell_view<V, I, O> const& a, cpu const& where, F&& f) {
+  ell_shares(
+      static_cast<std::size_t>(a.rows), a.stored(), where, [&](std::size_t begin, std::size_t end) {
+        in_strips(begin, end, static_cast<std::size_t>(a.width), [&](std::size_t i, std::size_t s) {
+          if (s < static_cast<std::size_t>(a.row_len[i]))
+            f(i, s, s * a.stride + i);
+        });
+      });
+}
+
+/// How many entries row_len counts, each of its lengths checked.
+template <class I>
+std::size_t count_entries(char const* format, I const* row_len, std::size_t rows, I width) {
+  if (row_len == nullptr && rows != 0)
+    fail(errc::bad_structure, "%s: row_len is null, but there are %zu rows", format, rows);
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (row_len[i] < 0 || row_len[i] > width)
+      fail(errc::bad_structure, "%s: row_len[%zu] is %lld, outside [0, %lld]", format, i,
+           static_cast<long long>(row_len[i]), static_cast<long long>(width));
+    sum += static_cast<std::size_t>(row_len[i]);
+  }
+  return sum;
+}
+
+template <class I>
+void check_ell_shape(char const* format, I rows, I cols, I width, std::size_t stride) {
+  check_shape(format, rows, cols);
+  if (width < 0)
+    fail(errc::bad_structure, "%s: width is %lld; that may not be negative", format,
+         static_cast<long long>(width));
+  if (stride < static_cast<std::size_t>(rows))
+    fail(errc::bad_structure, "%s: stride is %zu, less than %lld rows", format, stride,
+         static_cast<long long>(rows));
+  checked_mul(static_cast<std::size_t>(width), stride, format);
+}
+
+/// Arrays that are to be an ell have sizes that fit; returns the entries that row_len counts.
+template <class I>
+std::size_t check_ell_sizes(char const* format, I rows, I cols, I width, std::size_t stride,
+                            std::span<I const> row_len, std::size_t columns, std::size_t values) {
+  check_ell_shape(format, rows, cols, width, stride);
+  if (row_len.size() != static_cast<std::size_t>(rows))
+    fail(errc::bad_structure, "%s: %zu row lengths for %lld rows", format, row_len.size(),
+         static_cast<long long>(rows));
+  std::size_t const stored = static_cast<std::size_t>(width) * stride;
+  if (columns != stored || values != stored)
+    fail(errc::bad_structure, "%s: %zu columns and %zu values, expected %zu: %lld times %zu",
+         format, columns, values, stored, static_cast<long long>(width), stride);
+  return count_entries(format, row_len.data(), row_len.size(), width);
+}
+
+/// Every invariant of an ell, or of the part of a hyb that is one.
+template <class V, class I, class O, space S>
+void check_ell(char const* format, ell_view<V, I, O, S> const& a) {
+  check_ell_shape(format, a.rows, a.cols, a.width, a.stride);
+  auto const n = static_cast<std::size_t>(a.rows);
+  std::size_t const entries = count_entries(format, a.row_len, n, a.width);
+  if (std::cmp_not_equal(entries, a.nnz))
+    fail(errc::bad_structure, "%s: row_len counts %zu entries, expected %lld", format, entries,
+         static_cast<long long>(a.nnz));
+  if (a.stored() != 0 && (a.col == nullptr || a.val == nullptr))
+    fail(errc::bad_structure, "%s: %s is null, but %zu entries are stored", format,
+         a.col == nullptr ? "col" : "val", a.stored());
+  auto const check = [&](std::size_t i, std::size_t s) {
+    std::size_t const at = s * a.stride + i;
+    if (a.col[at] < 0 || a.col[at] >= a.cols)
+      fail(errc::bad_structure, "%s: col[%zu] is %lld, outside [0, %lld)", format, at,
+           static_cast<long long>(a.col[at]), static_cast<long long>(a.cols));
+    if (i >= n || s >= static_cast<std::size_t>(a.row_len[i])) {
+      if (!(a.val[at] == V{}))
+        fail(errc::bad_structure, "%s: val[%zu] is padding and not 0", format, at);
+    } else if (s > 0 && a.col[at] <= a.col[at - a.stride]) {
+      fail(errc::bad_structure, "%s: col[%zu] is %lld after %lld in row %zu, expected ascending",
+           format, at, static_cast<long long>(a.col[at]),
+           static_cast<long long>(a.col[at - a.stride]), i);
+    }
+  };
+  ell_shares(a.stride, a.stored(), {}, [&](std::size_t begin, std::size_t end) {
+    in_strips(begin, end, static_cast<std::size_t>(a.width), check);
+  });
+}
+
+/// Where rows begin whose lengths are lengths(i): rows + 1 offsets.
+template <class O, class F>
+array<O> pointers_of(std::size_t rows, F const& length, cpu const& where) {
+  int const parts = parts_for(rows, where.threads, 1 << 17);
+  array<O> ptr(rows + 1, where.memory);
+  array<O> before(static_cast<std::size_t>(parts) + 1, where.memory); // a part
+  before[0] = 0;
+  parallel(parts, [&](int part) {
+    O sum = 0;
+    for (std::size_t i = split(rows, part, parts), end = split(rows, part + 1, parts); i < end; ++i)
+      sum = static_cast<O>(sum + length(i));
+    before[static_cast<std::size_t>(part) + 1] = sum;
+  });
+  for (std::size_t p = 0; p < static_cast<std::size_t>(parts); ++p)
+    before[p + 1] = static_cast<O>(before[p] + before[p + 1]);
+  parallel(parts, [&](int part) {
+    O sum = before[static_cast<std::size_t>(part)];
+    for (std::size_t i = split(rows, part, parts), end = split(rows, part + 1, parts); i < end;
+         ++i) {
+      ptr[i] = sum;
+      sum = static_cast<O>(sum + length(i));
+    }
+  });
+  ptr[rows] = before[static_cast<std::size_t>(parts)];
+  return ptr;
+}
+
+/// The length of the longest row.
+template <class O>
+O longest_row(O const* row_ptr, std::size_t rows, cpu const& where) {
+  int const parts = parts_for(rows, where.threads, 1 << 17);
+  O longest = 0;
+  parallel(parts, [&](int part) {
+    O mine = 0;
+    for (std::size_t i = split(rows, part, parts), end = split(rows, part + 1, parts); i < end; ++i)
+      mine = std::max<O>(mine, row_ptr[i + 1] - row_ptr[i]);
+    std::atomic_ref const all(longest);
+    for (O seen = all.load(); seen < mine && !all.compare_exchange_weak(seen, mine);) {
+    }
+  });
+  return longest;
+}
+
+} // namespace detail
+
+template <class V, class I, class O, space S>
+ell_view<V, I, O, S>::ell_view(I rows, I cols, I width, std::size_t stride,
+                               std::span<I const> row_len, std::span<I const> col,
+                               std::span<V const> val) requires(S == space::host)
+    : rows(rows), cols(cols), width(width), stride(stride), row_len(row_len.data()),
+      col(col.data()), val(val.data()) {
+  nnz = narrow<O>(
+      detail::check_ell_sizes("ell", rows, cols, width, stride, row_len, col.size(), val.size()),
+      "number of entries");
+  validate();
+}
+
+template <class V, class I, class O, space S>
+void ell_view<V, I, O, S>::validate() const {
+  detail::check_ell("ell", *this);
+}
+
+template <class V, class I, class O, space S>
+csr<V, I, O> ell_view<V, I, O, S>::to_csr(cpu const& where) const {
+  auto const entries = static_cast<std::size_t>(nnz);
+  csr<V, I, O> c(
+      unchecked, rows, cols,
+      detail::pointers_of<O>(
+          static_cast<std::size_t>(rows), [&](std::size_t i) { return row_len[i]; }, where),
+      array<I>(entries, where.memory), array<V>(entries, where.memory));
+  detail::each_entry(*this, where, [&](std::size_t i, std::size_t s, std::size_t at) {
+    std::size_t const k = static_cast<std::size_t>(c.row_ptr[i]) + s;
+    c.col[k] = col[at];
+    c.val[k] = val[at];
+  });
+  return c;
+}
+
+template <class V, class I, class O>
+ell<V, I, O>::ell(I rows, I cols, I width, std::size_t stride, array<I> row_len, array<I> col,
+                  array<V> val)
+    : ell(unchecked, rows, cols, O(0), width, stride, std::move(row_len), std::move(col),
+          std::move(val)) {
+  nnz = ell_view<V, I, O>(rows, cols, width, stride, this->row_len, this->col, this->val).nnz;
+}
+
+template <class V, class I, class O>
+void ell<V, I, O>::validate() const {
+  ell_view<V, I, O> const seen(rows, cols, width, stride, row_len, col, val);
+  if (seen.nnz != nnz)
+    view().validate(); // says so
+}
+
+template <class V, class I, class O>
+ell<V, I, O> ell<V, I, O>::from_csr(csr_view<V, I, O> a, ell_options o, cpu const& where) {
+  detail::check_limit("ell", o.limit);
+  detail::canonical<V, I, O> const c(a, where);
+  auto const n = static_cast<std::size_t>(c.view.rows);
+  // A canonical row holds no column twice, so that its length is an I.
+  I const width = static_cast<I>(detail::longest_row(c.view.row_ptr, n, where));
+  detail::check_room("ell", detail::ell_bytes<V>(n, width), detail::bytes_of(c.view), o.limit);
+  return detail::first_entries(c.view, width, where);
+}
+
+template <class V, class I, class O>
+void ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::canonical<V, I, O> const c(a, where);
+  // With as many entries in all, rows that begin alike are alike.
+  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz ||
+      !detail::holds_first_entries(view(), c.view, where))
+    detail::refill_mismatch("ell");
+  detail::each_entry(view(), where, [&](std::size_t i, std::size_t s, std::size_t at) {
+    val[at] = c.view.val[static_cast<std::size_t>(c.view.row_ptr[i]) + s];
+  });
+}
+
+} // namespace tulle

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// SELL-C-sigma: rows in chunks of C, each chunk stored column by column and padded to its longest
+/// row; within windows of sigma rows the longest come first.
+///
+///     1 . 2 .      chunk = 2, sigma = 4     perm        3 0   1 2
+///     . 3 . .      chunk 0: rows 3 and 0    len         3 2   1 1
+///     . . . 4      chunk 1: rows 1 and 2    step_ptr    0     3     4
+///     5 6 7 .                               kind        1     5
+///                                           col_ptr     0     6
+///                                           base        0     1
+///                                           short_col   0 0   1 2   2 2   0 2
+///                                           val         5 1   6 2   7 0   3 4
+///
+/// Columns are stored as suits each chunk: in full (kind 0: col), as 16 bits past a base (kind 1:
+/// short_col), or as one offset a step, column = offset + row, where all rows of a chunk have the
+/// same (kind 2: col; kind 3: the same, but rows lack some, and a mask a step says which have it).
+/// Chunks that share the offsets of the one before them point at those, so a stencil has values and
+/// next to nothing else. A window is sorted only where that saves more than it costs. Rows much
+/// longer than most are kept apart: long_row, long_ptr, long_col, long_val, as in csr.
+///
+/// Good for   rows of similar length, stencils first; wide SIMD, one lane per row.
+/// Bad for    rows of wild lengths within a window; columns in no order over a large x.
+/// Space      (V + 2 or I or next to 0) * stored + I * rows, I more where rows are sorted.
+/// From       Liu, thesis 2015, sec. 5.4.1; Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014.
+///
+/// Invariants (validate() checks all of them)
+///   chunk is a power of two up to 64; perm and long_row name each row once; no perm: rows in order
+///   step_ptr[0] == 0, non-decreasing, last * chunk == val.size()
+///   kind is 0 to 3, 4 more where the chunk's rows follow each other, as they do in kinds 2 and 3
+///   columns, those of padding too, lie in [0, cols) and ascend within a row
+///   a row's entries come first and are len; in kind 3 they are where the mask has its lane's bit
+///   val is 0 where there is no entry
+#pragma once
+#include "tulle/format/csr.hpp"
+
+#include <cstdint>
+
+namespace tulle {
+
+/// How a chunk of sell stores its columns; +in_order where its rows follow each other.
+namespace sell_kind {
+inline constexpr std::uint8_t full = 0, shorts = 1, shared = 2, holed = 3, mask = 3, in_order = 4;
+}
+
+/// The arrays of sell, as a caller has them.
+template <class V, class I, class O>
+struct sell_arrays {
+  std::span<I const> perm, len;
+  std::span<O const> step_ptr;
+  std::span<std::uint8_t const> kind;
+  std::span<O const> col_ptr;
+  std::span<I const> base, col;
+  std::span<std::uint16_t const> short_col;
+  std::span<std::uint64_t const> mask;
+  std::span<V const> val;
+  std::span<I const> long_row;
+  std::span<O const> long_ptr;
+  std::span<I const> long_col;
+  std::span<V const> long_val;
+};
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct sell_view {
+  using value = V;
+  using index = I;
+  using offset = O;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;     ///< without padding
+  int chunk = 1; ///< rows of a chunk
+  int sigma = 1; ///< rows that were sorted together
+  I longs = 0;   ///< rows kept apart
+  O stored = 0, col_size = 0, short_size = 0, mask_size = 0, long_nnz = 0;
+  I const* perm = nullptr;            ///< rows - longs, or null: row p is at place p
+  I const* len = nullptr;             ///< rows - longs
+  O const* step_ptr = nullptr;        ///< chunks + 1; step s is val[s * chunk], one a row
+  std::uint8_t const* kind = nullptr; ///< chunks
+  O const* col_ptr = nullptr;         ///< chunks: where in col or short_col
+  I const* base = nullptr;            ///< chunks: added to shorts; where in mask for kind 3
+  I const* col = nullptr;
+  std::uint16_t const* short_col = nullptr;
+  std::uint64_t const* mask = nullptr;
+  V const* val = nullptr;      ///< stored
+  I const* long_row = nullptr; ///< longs
+  O const* long_ptr = nullptr; ///< longs + 1; may be null when longs == 0
+  I const* long_col = nullptr; ///< long_nnz
+  V const* long_val = nullptr; ///< long_nnz
+
+  sell_view() = default;
+  sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, int sigma,
+            sell_arrays<V, I, O> const& a);
+  /// Borrows the caller's arrays after checking every invariant, once: O(rows + stored).
+  sell_view(I rows, I cols, int chunk, int sigma,
+            sell_arrays<V, I, O> const& a) requires(S == space::host);
+
+  /// Rows in chunks, and the number of chunks.
+  std::size_t places() const {
+    return static_cast<std::size_t>(rows) - static_cast<std::size_t>(longs);
+  }
+  std::size_t chunks() const {
+    auto const c = static_cast<std::size_t>(chunk);
+    return places() / c + (places() % c != 0);
+  }
+  /// The row at a place.
+  I row_at(std::size_t place) const { return perm ? perm[place] : static_cast<I>(place); }
+  /// Rows of chunk c: less than `chunk` in the last one only.
+  int rows_of(std::size_t c) const {
+    std::size_t const left = places() - c * static_cast<std::size_t>(chunk);
+    return left < static_cast<std::size_t>(chunk) ? static_cast<int>(left) : chunk;
+  }
+  /// f(position in val, column) for each entry of the row in that lane of chunk c, in order.
+  template <class F>
+  void entries_of(std::size_t c, int lane, F&& f) const;
+
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    std::size_t const n = chunks();
+    f("perm", perm, perm ? places() : 0);
+    f("len", len, places());
+    f("step_ptr", step_ptr, step_ptr || n > 0 ? n + 1 : 0);
+    f("kind", kind, n);
+    f("col_ptr", col_ptr, n);
+    f("base", base, n);
+    f("col", col, static_cast<std::size_t>(col_size));
+    f("short_col", short_col, static_cast<std::size_t>(short_size));
+    f("mask", mask, static_cast<std::size_t>(mask_size));
+    f("val", val, static_cast<std::size_t>(stored));
+    f("long_row", long_row, static_cast<std::size_t>(longs));
+    f("long_ptr", long_ptr, long_ptr || longs > 0 ? static_cast<std::size_t>(longs) + 1 : 0);
+    f("long_col", long_col, static_cast<std::size_t>(long_nnz));
+    f("long_val", long_val, static_cast<std::size_t>(long_nnz));
+  }
+
+  void validate() const;
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
+
+private:
+  void validate_chunk(std::size_t c) const;
+};
+
+// ms of a product, double, avx2 on Zen 4, one thread, the machine not quiet, with chunks of 4, 8,
+// 16, 32: poisson2d5 2000 12.2, 10.6, 10.3, 10.2; fem 60000 2.1, 2.1, 2.7, 3.1. sigma of 32, 256,
+// 16384 on rmat 18 16 with chunks of 8: 8.9, 7.4, 7.2; on fem 2.0, 2.2, 2.2.
+struct sell_options {
+  int chunk = 8;    ///< rows of a chunk: a power of two up to 64
+  int sigma = 4096; ///< rows sorted together: a multiple of chunk, or 1 for none
+  int split = 8;    ///< rows of more than 64 entries and this times the average go apart; 0: none
+  bool short_columns = true;  ///< 16-bit columns where they fit
+  bool shared_offsets = true; ///< one column offset for all rows of a chunk where they allow it
+  double limit = 8;           ///< times the bytes of csr that it may take
+
+  template <class F>
+  void fields(F&& f) {
+    f("chunk", chunk);
+    f("sigma", sigma);
+    f("split", split);
+    f("short_columns", short_columns);
+    f("shared_offsets", shared_offsets);
+    f("limit", limit);
+  }
+  static constexpr char const* drawn = "chunk=2:sigma=4";
+  static constexpr char const* variants[] = {"chunk=1:sigma=1",
+                                             "chunk=2:sigma=6:split=1",
+                                             "chunk=4:sigma=1:split=0",
+                                             "chunk=16:sigma=64:shared_offsets=false",
+                                             "chunk=32:sigma=32:short_columns=false:split=2",
+                                             "chunk=64:sigma=1:split=1"};
+};
+
+template <class V, class I = std::int32_t, class O = I>
+struct sell {
+  using options = sell_options;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;
+  int chunk = 1;
+  int sigma = 1;
+  array<I> perm, len;
+  array<O> step_ptr;
+  array<std::uint8_t> kind;
+  array<O> col_ptr;
+  array<I> base, col;
+  array<std::uint16_t> short_col;
+  array<std::uint64_t> mask;
+  array<V> val;
+  array<I> long_row;
+  array<O> long_ptr;
+  array<I> long_col;
+  array<V> long_val;
+
+  static sell from_csr(csr_view<V, I, O> a, sell_options o = {}, cpu const& where = {});
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  sell_view<V, I, O> view() const { return {unchecked, rows, cols, nnz, chunk, sigma, arrays()}; }
+  void validate() const { sell_view<V, I, O>(rows, cols, chunk, sigma, arrays()); }
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(sell const&, sell const&) = default;
+
+private:
+  sell_arrays<V, I, O> arrays() const {
+    return {perm,      len,  step_ptr, kind,     col_ptr,  base,     col,
+            short_col, mask, val,      long_row, long_ptr, long_col, long_val};
+  }
+};
+
+template <class V, class I, class O, space S>
+sell_view<V, I, O, S>::sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, int sigma,
+                                 sell_arrays<V, I, O> const& a)
+    : rows(rows), cols(cols), nnz(nnz), chunk(chunk), sigma(sigma),
+      longs(static_cast<I>(a.long_row.size())), stored(static_cast<O>(a.val.size())),
+      col_size(static_cast<O>(a.col.size())), short_size(static_cast<O>(a.short_col.size())),
+      mask_size(static_cast<O>(a.mask.size())), long_nnz(static_cast<O>(a.long_val.size())),
+      perm(a.perm.empty() ? nullptr : a.perm.data()), len(a.len.data()),
+      step_ptr(a.step_ptr.data()), kind(a.kind.data()), col_ptr(a.col_ptr.data()),
+      base(a.base.data()), col(a.col.data()), short_col(a.short_col.data()), mask(a.mask.data()),
+      val(a.val.data()), long_row(a.long_row.data()), long_ptr(a.long_ptr.data()),
+      long_col(a.long_col.data()), long_val(a.long_val.data()) {}
+
+template <class V, class I, class O, space S>
+sell_view<V, I, O, S>::sell_view(I rows, I cols, int chunk, int sigma,
+                                 sell_arrays<V, I, O> const& a) requires(S == space::host)
+    : sell_view(unchecked, rows, cols, O(0), chunk, sigma, a) {
+  detail::check_shape("sell", rows, cols);
+  if (chunk < 1 || chunk > 64 || (chunk & (chunk - 1)) != 0)
+    fail(errc::bad_structure, "sell: chunk is %d, expected a power of two up to 64", chunk);
+  if (a.long_row.size() > static_cast<std::size_t>(rows))
+    fail(errc::bad_structure, "sell: %zu long rows of %lld", a.long_row.size(),
+         static_cast<long long>(rows));
+  auto const sized = [](char const* name, std::size_t is, std::size_t expected) {
+    if (is != expected)
+      fail(errc::bad_structure, "sell: %s has %zu elements, expected %zu", name, is, expected);
+  };
+  std::size_t const n = chunks();
+  if (!a.perm.empty() || longs != 0)
+    sized("perm", a.perm.size(), places());
+  sized("len", a.len.size(), places());
+  if (n != 0 || !a.step_ptr.empty())
+    sized("step_ptr", a.step_ptr.size(), n + 1);
+  sized("kind", a.kind.size(), n);
+  sized("col_ptr", a.col_ptr.size(), n);
+  sized("base", a.base.size(), n);
+  sized("long_col", a.long_col.size(), a.long_val.size());
+  if (longs != 0 || !a.long_ptr.empty() || long_nnz != 0)
+    sized("long_ptr", a.long_ptr.size(), static_cast<std::size_t>(longs) + 1);
+  for (std::size_t const size :
+       {a.val.size(), a.col.size(), a.short_col.size(), a.mask.size(), a.long_val.size()})
+    narrow<O>(size, "number of entries");
+  std::size_t entries = a.long_val.size();
+  for (std::size_t p = 0; p < a.len.size() && a.len.data(); ++p) {
+    if (a.len[p] < 0)
+      fail(errc::bad_structure, "sell: len[%zu] is %lld", p, static_cast<long long>(a.len[p]));
+    entries += static_cast<std::size_t>(a.len[p]);
+  }
+  nnz = narrow<O>(entries, "number of entries");
+  validate();
+}
+
+template <class V, class I, class O, space S>
+template <class F>
+void sell_view<V, I, O, S>::entries_of(std::size_t c, int lane, F&& f) const {
+  auto const wide = static_cast<std::size_t>(chunk);
+  auto const at = static_cast<std::size_t>(lane);
+  std::size_t const first = static_cast<std::size_t>(step_ptr[c]) * wide + at;
+  auto const from = static_cast<std::size_t>(col_ptr[c]);
+  auto const n = static_cast<std::size_t>(len[c * wide + at]);
+  switch (kind[c] & sell_kind::mask) {
+  case sell_kind::full:
+    for (std::size_t k = 0; k < n; ++k)
+      f(first + k * wide, col[from + k * wide + at]);
+    break;
+  case sell_kind::shorts:
+    for (std::size_t k = 0; k < n; ++k)
+      f(first + k * wide, static_cast<I>(base[c] + short_col[from + k * wide + at]));
+    break;
+  case sell_kind::shared: {
+    I const row = row_at(c * wide + at);
+    for (std::size_t k = 0; k < n; ++k)
+      f(first + k * wide, static_cast<I>(col[from + k] + row));
+    break;
+  }
+  default: {
+    I const row = row_at(c * wide + at);
+    std::uint64_t const* const has = mask + base[c];
+    for (std::size_t k = 0, left = n; left > 0; ++k)
+      if (has[k] >> at & 1) {
+        f(first + k * wide, static_cast<I>(col[from + k] + row));
+        --left;
+      }
+  }
+  }
+}
+
+template <class V, class I, class O, space S>
+void sell_view<V, I, O, S>::validate_chunk(std::size_t c) const {
+  auto const wide = static_cast<std::size_t>(chunk);
+  auto const here = static_cast<std::size_t>(rows_of(c));
+  auto const first = static_cast<std::size_t>(step_ptr[c]);
+  std::size_t const width = static_cast<std::size_t>(step_ptr[c + 1]) - first;
+  auto const bad = [&](char const* what, std::size_t at) {
+    fail(errc::bad_structure, "sell: chunk %zu: %s at %zu", c, what, at);
+  };
+  // `count` elements from `from` lie in an array of `size`.
+  auto const inside = [](auto from, std::size_t count, O size) {
+    return from >= 0 && count <= static_cast<std::size_t>(size) &&
+           static_cast<std::size_t>(from) <= static_cast<std::size_t>(size) - count;
+  };
+  int const tag = kind[c] & sell_kind::mask;
+  if (kind[c] > (sell_kind::mask | sell_kind::in_order) ||
+      (tag >= sell_kind::shared && !(kind[c] & sell_kind::in_order)))
+    bad("no such kind", kind[c]);
+  if (kind[c] & sell_kind::in_order)
+    for (std::size_t lane = 1; lane < here; ++lane)
+      if (row_at(c * wide + lane) != row_at(c * wide + lane - 1) + 1)
+        bad("rows are not in order as kind says", lane);
+  bool const by_lane = tag == sell_kind::full || tag == sell_kind::shorts;
+  if (!inside(col_ptr[c], by_lane ? width * wide : width,
+              tag == sell_kind::shorts ? short_size : col_size))
+    bad("col_ptr leads outside", static_cast<std::size_t>(col_ptr[c]));
+  if (tag == sell_kind::holed && !inside(base[c], width, mask_size))
+    bad("base leads outside of mask", static_cast<std::size_t>(base[c]));
+  auto const from = static_cast<std::size_t>(col_ptr[c]);
+  // In range for all lanes: the kernel reads x for padding too.
+  for (std::size_t k = 0; k < width; ++k) {
+    for (std::size_t lane = 0; by_lane && lane < wide; ++lane) {
+      std::size_t const p = from + k * wide + lane;
+      bool const good = tag == sell_kind::full
+                            ? col[p] >= 0 && col[p] < cols
+                            : base[c] >= 0 && base[c] < cols && short_col[p] < cols - base[c];
+      if (!good)
+        bad("a column outside of the matrix", p);
+    }
+    if (!by_lane &&
+        ((k > 0 && col[from + k] <= col[from + k - 1]) || col[from + k] < -row_at(c * wide) ||
+         wide > static_cast<std::size_t>(cols) ||
+         col[from + k] > static_cast<I>(static_cast<std::size_t>(cols) - wide) - row_at(c * wide)))
+      bad("an offset out of order or outside of the matrix", from + k);
+    if (tag == sell_kind::holed && here < 64 &&
+        mask[static_cast<std::size_t>(base[c]) + k] >> here != 0)
+      bad("mask has a lane that is not there", k);
+  }
+  for (std::size_t lane = 0; lane < wide; ++lane) {
+    std::size_t n = 0; // entries of the row
+    if (lane < here) {
+      if (len[c * wide + lane] < 0 || static_cast<std::size_t>(len[c * wide + lane]) > width)
+        bad("len outside of the chunk", lane);
+      n = static_cast<std::size_t>(len[c * wide + lane]);
+    }
+    if (tag == sell_kind::shared && n != width)
+      bad("a row lacks entries without a mask", lane);
+    std::size_t entries = 0;
+    for (std::size_t k = 0; k < width; ++k) {
+      bool const is_entry =
+          tag == sell_kind::holed ? mask[static_cast<std::size_t>(base[c]) + k] >> lane & 1 : k < n;
+      if (!is_entry && !(val[(first + k) * wide + lane] == V{}))
+        bad("padding is not 0", (first + k) * wide + lane);
+      std::size_t const p = from + k * wide + lane;
+      if (is_entry && by_lane && k > 0 &&
+          !(tag == sell_kind::full ? col[p - wide] < col[p] : short_col[p - wide] < short_col[p]))
+        bad("columns do not ascend", p);
+      entries += is_entry;
+    }
+    if (entries != n)
+      bad("mask and len differ in lane", lane);
+  }
+}
+
+template <class V, class I, class O, space S>
+void sell_view<V, I, O, S>::validate() const {
+  detail::check_shape("sell", rows, cols);
+  if (chunk < 1 || chunk > 64 || (chunk & (chunk - 1)) != 0 || sigma < 1)
+    fail(errc::bad_structure,
+         "sell: chunk is %d and sigma %d, expected a power of two up to 64 "
+         "and at least 1",
+         chunk, sigma);
+  if (longs < 0 || longs > rows || (longs != 0 && !perm && places() != 0))
+    fail(errc::bad_structure, "sell: %lld long rows of %lld, or no perm beside them",
+         static_cast<long long>(longs), static_cast<long long>(rows));
+  std::size_t const n = chunks();
+  std::size_t const all = places();
+  if (char const* const missing = detail::missing_array(*this))
+    fail(errc::bad_structure, "sell: %s is null, but the matrix needs it", missing);
+  detail::check_pointers("sell: step_ptr", step_ptr, n, static_cast<O>(stored / chunk));
+  if (stored % chunk != 0)
+    fail(errc::bad_structure, "sell: %lld values in chunks of %d", static_cast<long long>(stored),
+         chunk);
+  if (perm || longs != 0) {
+    detail::check_indices("sell: perm", perm, all, rows);
+    detail::check_indices("sell: long_row", long_row, static_cast<std::size_t>(longs), rows);
+    array<std::uint8_t> seen(static_cast<std::size_t>(rows), std::uint8_t(0));
+    auto const once = [&](char const* name, I r) {
+      if (seen[static_cast<std::size_t>(r)]++)
+        fail(errc::bad_structure, "sell: %s names row %lld again", name, static_cast<long long>(r));
+    };
+    for (std::size_t p = 0; p < all; ++p)
+      once("perm", perm[p]);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(longs); ++i)
+      once("long_row", long_row[i]);
+  }
+  int const parts = detail::parts_for(static_cast<std::size_t>(stored) + all, 0, 1 << 16);
+  detail::parallel(parts, [&](int part) {
+    for (std::size_t c = detail::split(n, part, parts), e = detail::split(n, part + 1, parts);
+         c < e; ++c)
+      validate_chunk(c);
+  });
+  csr_view<V, I, O> const apart(unchecked, longs, cols, long_nnz, long_ptr, long_col, long_val);
+  detail::check_pointers("sell: long_ptr", long_ptr, static_cast<std::size_t>(longs), long_nnz);
+  detail::check_indices("sell: long_col", long_col, static_cast<std::size_t>(long_nnz), cols);
+  if (!apart.is_canonical())
+    fail(errc::bad_structure, "sell: long_col does not ascend within a row");
+  std::size_t entries = static_cast<std::size_t>(long_nnz);
+  for (std::size_t p = 0; p < all; ++p)
+    entries += static_cast<std::size_t>(len[p]);
+  if (nnz < 0 || entries != static_cast<std::size_t>(nnz))
+    fail(errc::bad_structure, "sell: %zu entries, but nnz is %lld", entries,
+         static_cast<long long>(nnz));
+}
+
+template <class V, class I, class O, space S>
+csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& where) const {
+  auto const n = static_cast<std::size_t>(rows);
+  auto const apart = static_cast<std::size_t>(longs);
+  auto const wide = static_cast<std::size_t>(chunk);
+  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory),
+                 array<I>(static_cast<std::size_t>(nnz), where.memory),
+                 array<V>(static_cast<std::size_t>(nnz), where.memory));
+  for (std::size_t p = 0; p < places(); ++p)
+    c.row_ptr[static_cast<std::size_t>(row_at(p)) + 1] = static_cast<O>(len[p]);
+  for (std::size_t i = 0; i < apart; ++i)
+    c.row_ptr[static_cast<std::size_t>(long_row[i]) + 1] =
+        static_cast<O>(long_ptr[i + 1] - long_ptr[i]);
+  c.row_ptr[0] = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i] + c.row_ptr[i + 1]);
+  int const parts = detail::parts_for(static_cast<std::size_t>(nnz) + n, where.threads);
+  detail::parallel(parts, [&](int part) {
+    if (places() != 0) {
+      std::size_t const end = detail::split_by_entries(step_ptr, chunks(), part + 1, parts);
+      for (std::size_t b = detail::split_by_entries(step_ptr, chunks(), part, parts); b < end; ++b)
+        for (int lane = 0; lane < rows_of(b); ++lane) {
+          std::size_t const place = b * wide + static_cast<std::size_t>(lane);
+          auto to = static_cast<std::size_t>(c.row_ptr[static_cast<std::size_t>(row_at(place))]);
+          entries_of(b, lane, [&](std::size_t p, I j) {
+            c.col[to] = j;
+            c.val[to++] = val[p];
+          });
+        }
+    }
+    if (apart != 0) {
+      std::size_t const end = detail::split_by_entries(long_ptr, apart, part + 1, parts);
+      for (std::size_t i = detail::split_by_entries(long_ptr, apart, part, parts); i < end; ++i) {
+        O const first = c.row_ptr[static_cast<std::size_t>(long_row[i])];
+        std::copy(long_col + long_ptr[i], long_col + long_ptr[i + 1], c.col.data() + first);
+        std::copy(long_val + long_ptr[i], long_val + long_ptr[i + 1], c.val.data() + first);
+      }
+    }
+  });
+  return c;
+}
+
+} // namespace tulle
+
+#include "tulle/format/detail/sell_build.hpp" // from_csr and refill

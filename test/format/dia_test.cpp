@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dia: the worked examples of Liu's thesis, sec. 5.2.1, which diagonals are kept, and arrays that
+// are not what they claim to be.
+#include "tulle/format/dia.hpp"
+
+#include "support/expect.hpp"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace tulle::test {
+namespace {
+
+using ints = array<std::int32_t>;
+using doubles = array<double>;
+using bytes = array<std::uint8_t>;
+
+/// Rows of (column, value).
+csr<double> from_rows(std::int32_t cols,
+                      std::vector<std::vector<std::pair<std::int32_t, double>>> const& rows) {
+  std::vector<std::int32_t> ptr{0}, col;
+  std::vector<double> val;
+  for (auto const& row : rows) {
+    for (auto const& [j, v] : row) {
+      col.push_back(j);
+      val.push_back(v);
+    }
+    ptr.push_back(static_cast<std::int32_t>(col.size()));
+  }
+  return {static_cast<std::int32_t>(rows.size()), cols, ints(ptr.data(), ptr.size()),
+          ints(col.data(), col.size()), doubles(val.data(), val.size())};
+}
+
+// Figures 5.1, 5.2 and 5.3: one diagonal, three, and three with two weak ones.
+csr<double> a0() {
+  return from_rows(6, {{{0, 1}}, {{1, 1}}, {{2, 1}}, {{3, 1}}, {{4, 1}}, {{5, 1}}});
+}
+csr<double> a1() {
+  return from_rows(6, {{{0, 1}, {1, 2}},
+                       {{0, 1}, {1, 2}, {2, 3}},
+                       {{1, 1}, {2, 2}, {3, 3}},
+                       {{2, 1}, {3, 2}, {4, 3}},
+                       {{3, 1}, {4, 2}, {5, 3}},
+                       {{4, 1}, {5, 2}}});
+}
+csr<double> a2() {
+  return from_rows(6, {{{0, 1}, {1, 2}},
+                       {{0, 1}, {1, 2}, {2, 3}},
+                       {{0, 1}, {1, 2}, {2, 3}, {3, 4}},
+                       {{2, 1}, {3, 2}, {4, 3}, {5, 4}},
+                       {{3, 1}, {4, 2}, {5, 3}},
+                       {{4, 1}, {5, 2}}});
+}
+
+TEST(dia, one_diagonal_is_one_array) {
+  auto const m = dia<double>::from_csr(a0().view(), {.block = 8});
+  EXPECT_EQ(m.diagonal, (ints{0}));
+  EXPECT_EQ(m.block_ptr, (ints{0, 1}));
+  EXPECT_EQ(m.val, (doubles{1, 1, 1, 1, 1, 1, 0, 0}));
+  EXPECT_EQ(m.mask, (bytes{0x3f}));
+  EXPECT_EQ(m.nnz, 6);
+}
+
+TEST(dia, three_diagonals_are_padded_where_the_matrix_ends) {
+  auto const m = dia<double>::from_csr(a1().view(), {.block = 8});
+  EXPECT_EQ(m.diagonal, (ints{-1, 0, 1}));
+  EXPECT_EQ(m.val, (doubles{0, 1, 1, 1, 1, 1, 0, 0, //
+                            1, 2, 2, 2, 2, 2, 0, 0, //
+                            2, 3, 3, 3, 3, 0, 0, 0}));
+  EXPECT_EQ(m.mask, (bytes{0x3e, 0x3f, 0x1f}));
+  EXPECT_TRUE(m.stray_row.empty());
+}
+
+TEST(dia, weak_diagonals_are_strays) {
+  auto const m = dia<double>::from_csr(a2().view(), {.block = 8});
+  EXPECT_EQ(m.diagonal, (ints{-1, 0, 1}));
+  EXPECT_EQ(m.val, (doubles{0, 1, 2, 1, 1, 1, 0, 0, //
+                            1, 2, 3, 2, 2, 2, 0, 0, //
+                            2, 3, 4, 3, 3, 0, 0, 0}));
+  EXPECT_EQ(m.stray_row, (ints{2, 3}));
+  EXPECT_EQ(m.stray_ptr, (ints{0, 1, 2}));
+  EXPECT_EQ(m.stray_col, (ints{0, 5}));
+  EXPECT_EQ(m.stray_val, (doubles{1, 4}));
+  EXPECT_EQ(m.to_csr(), a2());
+}
+
+TEST(dia, without_a_threshold_weak_diagonals_are_kept) {
+  auto const m = dia<double>::from_csr(a2().view(), {.block = 8, .fill = 0});
+  EXPECT_EQ(m.diagonal, (ints{-2, -1, 0, 1, 2}));
+  EXPECT_EQ(m.val, (doubles{0, 0, 1, 0, 0, 0, 0, 0, //
+                            0, 1, 2, 1, 1, 1, 0, 0, //
+                            1, 2, 3, 2, 2, 2, 0, 0, //
+                            2, 3, 4, 3, 3, 0, 0, 0, //
+                            0, 0, 0, 4, 0, 0, 0, 0}));
+  EXPECT_EQ(m.mask, (bytes{0x04, 0x3e, 0x3f, 0x1f, 0x08}));
+  EXPECT_TRUE(m.stray_row.empty());
+}
+
+// A diagonal takes slots in the blocks that it meets, and in no other.
+TEST(dia, a_diagonal_ends_with_the_matrix) {
+  auto const m =
+      dia<double>::from_csr(from_rows(4, {{{3, 1}}, {}, {}, {}, {}, {}, {{0, 2}}, {{1, 3}}}).view(),
+                            {.block = 2, .fill = .5});
+  EXPECT_EQ(m.diagonal, (ints{-6, 3}));
+  EXPECT_EQ(m.block_ptr, (ints{0, 1, 1, 1, 2}));
+  EXPECT_EQ(m.val, (doubles{1, 0, 2, 3}));
+  EXPECT_EQ(m.mask, (bytes{1, 3}));
+}
+
+TEST(dia, the_threshold_is_a_share_of_the_slots) {
+  auto const a = from_rows(4, {{{0, 1}}, {{1, 1}}, {{2, 1}}, {}}); // three of four
+  EXPECT_EQ(dia<double>::from_csr(a.view(), {.block = 4, .fill = .75}).diagonal, (ints{0}));
+  EXPECT_TRUE(dia<double>::from_csr(a.view(), {.block = 4, .fill = .76}).diagonal.empty());
+}
+
+TEST(dia, stored_zeros_are_entries_and_holes_are_not) {
+  auto const a = from_rows(2, {{{0, 0.}}, {{0, 5}}});
+  auto const m = dia<double>::from_csr(a.view(), {.block = 2, .fill = 0});
+  EXPECT_EQ(m.diagonal, (ints{-1, 0}));
+  EXPECT_EQ(m.val, (doubles{0, 5, 0, 0}));
+  EXPECT_EQ(m.mask, (bytes{2, 1}));
+  EXPECT_EQ(m.to_csr(), a);
+}
+
+TEST(dia, far_more_columns_than_entries_take_no_counters) {
+  using I = std::int64_t;
+  I const far = I(1) << 61;
+  csr<double, I> const a(3, far, {0, 2, 2, 4}, {0, far - 1, 2, 5}, {1, 2, 3, 4});
+  auto const m = dia<double, I>::from_csr(a.view(), {.block = 1, .fill = .6});
+  EXPECT_EQ(m.diagonal, (array<I>{0, far - 1})); // two of three, one of one
+  EXPECT_EQ(m.stray_row, (array<I>{2}));
+  EXPECT_EQ(m.to_csr(), a);
+}
+
+TEST(dia, options_out_of_range_are_refused) {
+  auto const refused = [](std::vector<std::string> const& words, dia_options o) {
+    EXPECT_TRUE(
+        fails_with(errc::unsupported, words, [&] { dia<double>::from_csr(a1().view(), o); }));
+  };
+  for (int const block : {0, -8, 3, 48, 2048})
+    refused({"dia", "block is " + std::to_string(block), "power of two up to 1024"},
+            {.block = block});
+  refused({"dia", "fill is -0.1", "between 0 and 1"}, {.fill = -.1});
+  refused({"dia", "fill is 1.5"}, {.fill = 1.5});
+  refused({"dia", "fill is nan"}, {.fill = std::numeric_limits<double>::quiet_NaN()});
+  refused({"dia", "limit is -1"}, {.limit = -1});
+}
+
+TEST(dia, a_layout_above_the_limit_is_refused) {
+  std::vector<std::vector<std::pair<std::int32_t, double>>> rows(4096);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = {{static_cast<std::int32_t>(i * 2654435761u % 4096), 1.}};
+  csr<double> const a = from_rows(4096, rows);
+  EXPECT_TRUE(fails_with(errc::unsupported, {"dia", "bytes", "option limit is 8"},
+                         [&] { dia<double>::from_csr(a.view(), {.fill = 0}); }));
+  EXPECT_NO_THROW(dia<double>::from_csr(a.view(), {.fill = 0, .limit = 1e6}));
+  EXPECT_NO_THROW(dia<double>::from_csr(a.view())); // all strays
+}
+
+TEST(dia, refill_tells_a_stray_from_an_entry) {
+  auto const before = dia<double>::from_csr(a2().view(), {.block = 8});
+  auto m = before;
+  csr<double> moved = a2();
+  moved.col[5] = 5; // the stray of row 2: now the row has {5, 1, 2, 3}
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"dia", "refill"}, [&] { m.refill(moved.view()); }));
+  EXPECT_EQ(m, before);
+  csr<double> other = a2();
+  for (double& v : other.val)
+    v += 10;
+  m.refill(other.view());
+  EXPECT_EQ(m, dia<double>::from_csr(other.view(), {.block = 8}));
+}
+
+// Every array of a valid matrix, to be broken one at a time: 4 x 4, as in the header.
+struct parts {
+  std::int32_t rows = 4, cols = 4, block = 2;
+  std::vector<std::int32_t> diagonal{-3, -2, 0, 2}, block_ptr{0, 2, 5};
+  std::vector<double> val{1, 3, 2, 0, 0, 5, 0, 6, 0, 0};
+  std::vector<std::uint8_t> mask{3, 1, 2, 2, 0};
+  std::vector<std::int32_t> stray_row{2, 3}, stray_ptr{0, 1, 2}, stray_col{3, 2};
+  std::vector<double> stray_val{4, 7};
+
+  template <class T>
+  static array<T> owned(std::vector<T> const& v) {
+    return {v.data(), v.size()};
+  }
+  dia<double> owner() const {
+    return {rows,
+            cols,
+            block,
+            owned(diagonal),
+            owned(block_ptr),
+            owned(val),
+            owned(mask),
+            owned(stray_row),
+            owned(stray_ptr),
+            owned(stray_col),
+            owned(stray_val)};
+  }
+  dia<double> unseen() const {
+    dia<double> m;
+    m.rows = rows;
+    m.cols = cols;
+    m.nnz = 7;
+    m.block = block;
+    m.diagonal = owned(diagonal);
+    m.block_ptr = owned(block_ptr);
+    m.val = owned(val);
+    m.mask = owned(mask);
+    m.stray_row = owned(stray_row);
+    m.stray_ptr = owned(stray_ptr);
+    m.stray_col = owned(stray_col);
+    m.stray_val = owned(stray_val);
+    return m;
+  }
+};
+
+TEST(dia, what_the_hostile_cases_start_from_is_valid) {
+  csr<double> const expected(4, 4, {0, 2, 3, 4, 7}, {0, 2, 1, 3, 0, 1, 2}, {1, 2, 3, 4, 5, 6, 7});
+  EXPECT_EQ(parts().owner().to_csr(), expected);
+  EXPECT_NO_THROW(parts().unseen().validate());
+  EXPECT_EQ(parts().owner(), dia<double>::from_csr(expected.view(), {.block = 2}));
+}
+
+TEST(dia, broken_arrays_are_refused_by_every_constructor) {
+  struct broken {
+    char const* what;
+    std::vector<std::string> words;
+    std::function<void(parts&)> change;
+  };
+  std::int32_t const most = std::numeric_limits<std::int32_t>::max();
+  for (broken const& b : std::vector<broken>{
+           {"rows negative", {"-4"}, [](parts& p) { p.rows = -4; }},
+           {"columns negative", {"-4"}, [](parts& p) { p.cols = -4; }},
+           {"block 0", {"block is 0"}, [](parts& p) { p.block = 0; }},
+           {"block 3", {"block is 3"}, [](parts& p) { p.block = 3; }},
+           {"block 2048", {"block is 2048"}, [](parts& p) { p.block = 2048; }},
+           {"another block", {"pointers", "1 blocks"}, [](parts& p) { p.block = 4; }},
+           {"a row too many", {"pointers", "3 blocks"}, [](parts& p) { p.rows = 5; }},
+           {"a column less", {"diagonal[3] is 2"}, [](parts& p) { p.cols = 2; }},
+           {"a diagonal below", {"diagonal[0] is -4"}, [](parts& p) { p.diagonal[0] = -4; }},
+           {"a diagonal above", {"diagonal[3] is 4"}, [](parts& p) { p.diagonal[3] = 4; }},
+           {"a diagonal far above",
+            {"diagonal[3] is 2147483647"},
+            [=](parts& p) { p.diagonal[3] = most; }},
+           {"diagonals equal",
+            {"diagonal", "-3 to -3", "at 1"},
+            [](parts& p) { p.diagonal[1] = -3; }},
+           {"diagonals descend",
+            {"-2 to -3"},
+            [](parts& p) {
+              p.diagonal = {-2, -3, 0, 2};
+            }},
+           {"a diagonal elsewhere",
+            {"block_ptr[1] is 2", "3"},
+            [](parts& p) { p.diagonal[1] = -1; }},
+           {"first pointer 1", {"block_ptr[0] is 1"}, [](parts& p) { p.block_ptr[0] = 1; }},
+           {"pointer decreases", {"block_ptr[2] is 1"}, [](parts& p) { p.block_ptr[2] = 1; }},
+           {"pointer far away", {"block_ptr[1]"}, [=](parts& p) { p.block_ptr[1] = most; }},
+           {"a pointer missing", {"2 pointers"}, [](parts& p) { p.block_ptr.pop_back(); }},
+           {"a value missing", {"9 values"}, [](parts& p) { p.val.pop_back(); }},
+           {"a stretch missing",
+            {"8 values", "10 slots"},
+            [](parts& p) { p.val.resize(8), p.mask.resize(4); }},
+           {"a byte missing", {"4 bytes of mask"}, [](parts& p) { p.mask.pop_back(); }},
+           {"a hole that is not 0",
+            {"hole", "diagonal 2 at row 1"},
+            [](parts& p) { p.val[3] = 9; }},
+           {"a hole that is NaN",
+            {"hole", "diagonal -3 at row 2"},
+            [](parts& p) { p.val[4] = std::numeric_limits<double>::quiet_NaN(); }},
+           {"a slot outside", {"outside", "diagonal -3 at row 2"}, [](parts& p) { p.mask[2] = 3; }},
+           {"a bit below the block", {"outside"}, [](parts& p) { p.mask[0] = 7; }},
+           {"a row of strays negative",
+            {"stray_row[0] is -1"},
+            [](parts& p) { p.stray_row[0] = -1; }},
+           {"a row of strays beyond", {"stray_row[1] is 4"}, [](parts& p) { p.stray_row[1] = 4; }},
+           {"rows of strays equal", {"stray_row", "2 to 2"}, [](parts& p) { p.stray_row[1] = 2; }},
+           {"stray pointers decrease",
+            {"stray_ptr"},
+            [](parts& p) {
+              p.stray_ptr = {0, 3, 2};
+            }},
+           {"a row without strays",
+            {"without strays"},
+            [](parts& p) {
+              p.stray_ptr = {0, 0, 2};
+            }},
+           {"a stray beyond", {"stray_col[0] is 4"}, [](parts& p) { p.stray_col[0] = 4; }},
+           {"a stray on a diagonal",
+            {"stray_col[0] is 2", "diagonal 0"},
+            [](parts& p) { p.stray_col[0] = 2; }},
+           {"strays descend",
+            {"stray_col", "3 to 2"},
+            [](parts& p) {
+              p.stray_row = {2}, p.stray_ptr = {0, 2};
+            }},
+           {"strays without rows", {"0 rows with strays"}, [](parts& p) { p.stray_row.clear(); }},
+           {"a stray value missing", {"1 values"}, [](parts& p) { p.stray_val.pop_back(); }},
+       }) {
+    parts p;
+    b.change(p);
+    EXPECT_TRUE(fails_with(errc::bad_structure, b.words, [&] {
+      dia_view<double>(p.rows, p.cols, p.block, p.diagonal, p.block_ptr, p.val, p.mask, p.stray_row,
+                       p.stray_ptr, p.stray_col, p.stray_val);
+    })) << b.what;
+    EXPECT_TRUE(fails_with(errc::bad_structure, b.words, [&] { p.owner(); })) << b.what;
+    dia<double> const unseen = p.unseen();
+    EXPECT_TRUE(fails_with(errc::bad_structure, b.words, [&] { unseen.validate(); })) << b.what;
+  }
+}
+
+TEST(dia, another_number_of_entries_than_stored_is_refused) {
+  dia<double> m = parts().unseen();
+  m.nnz = 8;
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"7 entries", "nnz is 8"}, [&] { m.validate(); }));
+  EXPECT_TRUE(
+      fails_with(errc::bad_structure, {"7 entries", "nnz is 8"}, [&] { m.view().validate(); }));
+}
+
+TEST(dia, ordinary_emptiness_is_accepted) {
+  EXPECT_NO_THROW((dia<double>(0, 0, 64, {}, {}, {}, {}, {}, {}, {}, {})));
+  EXPECT_NO_THROW((dia<double>(3, 0, 2, {}, {0, 0, 0}, {}, {}, {}, {}, {}, {})));
+  EXPECT_NO_THROW((dia<double>(0, 3, 2, {}, {0}, {}, {}, {}, {}, {}, {})));
+}
+
+} // namespace
+} // namespace tulle::test
