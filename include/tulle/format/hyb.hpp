@@ -171,9 +171,8 @@ std::size_t beyond(O const* row_ptr, std::size_t i, std::size_t width) {
   return length > width ? length - width : 0;
 }
 
-/// f(part, i, at) for the rows of each part, in parallel, `at` counting the entries beyond the
-/// width before row i: all of them are in order, whatever the number of parts. Returns how many
-/// there are.
+/// The entries beyond the width, in order whatever the number of parts: each part of the rows knows
+/// how many lie before it.
 template <class O>
 struct rest_parts {
   O const* row_ptr;
