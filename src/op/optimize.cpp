@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Products of sparse matrices with vectors are bound by bytes, so bytes decide: those of the layout
-// and of x and y, divided by the part of the memory bound that the layout's kernel was seen to
+// and of x and y, divided by the part of the memory bound that the layout's kernel is taken to
 // reach where bytes are all that counts.
 #include "tulle/op/optimize.hpp"
 
@@ -25,7 +25,7 @@ struct experience {
   double convert; // conversion, in products of csr
 };
 
-// Two threads of Zen 4, `tulle bench spmv` on fem, poisson3d27 and rmat; docs/benchmarks.md.
+// Guesses, none of them measured for this table.
 experience experience_of(format f) {
   switch (f) {
   case format::csr:
