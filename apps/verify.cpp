@@ -205,8 +205,8 @@ void add_verify_command(CLI::App& app) {
       ->check(CLI::IsMember({"active", "all"}))
       ->capture_default_str();
   command->add_flag("--json", o->json, "Print JSON");
-  command->footer("Every format and type pair, plain and transposed, is compared with sums in "
-                  "extended precision, row by\n"
+  command->footer("Every format, method and type pair, plain and transposed, is compared with "
+                  "sums in extended precision, row by\n"
                   "row within c eps sum |a_ij x_j|, and with itself for 1, 2, 3 and 7 threads, bit "
                   "by bit. Conversion\n"
                   "there and back and refill are checked too. Exit status 1 if anything fails.\n\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/core/error.hpp"
+#include "tulle/op/spmv.hpp"
 
 #include "apps/support/restart.hpp"
 #include "bench/add/add.hpp"
@@ -87,6 +88,16 @@ void run(std::string const& op, operation* measure_one, options const& o) {
              closing_line(all));
 }
 
+// Of spmv, in any format, and all.
+std::vector<std::string> method_names() {
+  std::vector<std::string> names = {"all"};
+  for (format const f : all_formats)
+    for (spmv_method const m : spmv_methods(f))
+      if (std::find(names.begin(), names.end(), name(m)) == names.end())
+        names.emplace_back(name(m));
+  return names;
+}
+
 void add_operation(CLI::App& bench, std::string const& op, std::string const& about,
                    operation* measure_one) {
   auto const o = std::make_shared<options>();
@@ -104,7 +115,10 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   command->add_option("--backend", o->backend, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  command->add_option("--formats", o->formats, "Layouts, separated by commas: sell, sell:chunk=4; all: every format; every: all layouts")
+  command
+      ->add_option(
+          "--formats", o->formats,
+          "Layouts, separated by commas: sell, sell:chunk=4; all: every format; every: all layouts")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--peers", o->peers, "Peers, separated by commas; all or none")
@@ -117,9 +131,17 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
       ->check(CLI::IsMember({"i32", "i64"}))
       ->capture_default_str();
   command->add_option("--threads", o->threads, "Threads; 0: all")->check(CLI::Range(0, 4096));
-  if (op == "spmv")
+  if (op == "spmv") {
     command->add_option("--sweep", o->sweep,
                         "One contestant a value, without peers: threads=1,2,4");
+    command
+        ->add_option("--method", o->methods,
+                     "Methods beside the default one, separated by commas, for the formats that "
+                     "have them: merge, segments; all")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(method_names()));
+  }
   if (op == "spmm")
     command->add_option("--columns", o->columns, "Columns of X, separated by commas")
         ->delimiter(',')

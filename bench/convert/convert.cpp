@@ -2,6 +2,7 @@
 #include "bench/convert/convert.hpp"
 
 #include "tulle/core/error.hpp"
+#include "tulle/core/recycling.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "bench/contest.hpp"
@@ -14,21 +15,31 @@
 namespace tulle::bench {
 namespace {
 
+/// A matrix in memory that the next one uses again: fresh pages are not what is measured here.
+struct entry {
+  recycling_memory memory;
+  any_matrix matrix;
+};
+
 template <class V, class I>
-contestant make_tulle(convert_problem<V, I> const& p, layout const& f) {
-  cpu const where{.threads = p.threads};
-  auto const kept = std::make_shared<any_matrix>();
+contestant make_tulle(convert_problem<V, I> const& p, layout const& f, bool refills) {
+  auto const kept = std::make_shared<entry>();
+  cpu const where{.threads = p.threads, .memory = &kept->memory};
   contestant c;
-  c.format = name(f);
-  c.path = "csr to " + name(f);
-  c.run = [p, f, where, kept] {
-    *kept = any_matrix(); // its memory first, as in a loop of a user's
-    *kept = convert(matrix_ref(p.a), f, where);
+  c.format = name(f) + (refills ? " refill" : "");
+  c.path = (refills ? "values of csr to " : "csr to ") + name(f);
+  auto const convert_again = [p, f, where, kept] {
+    kept->matrix = any_matrix(); // its memory first, as in a loop of a user's
+    kept->matrix = convert(matrix_ref(p.a), f, where);
   };
-  c.run();
-  c.bytes = c.peak_bytes = kept->bytes();
-  c.result = [kept, where](void* to) {
-    any_matrix back = convert(*kept, format::csr, where);
+  convert_again();
+  if (refills)
+    c.run = [p, where, kept] { kept->matrix.refill(matrix_ref(p.a), where); };
+  else
+    c.run = convert_again;
+  c.bytes = c.peak_bytes = kept->matrix.bytes();
+  c.result = [kept, threads = p.threads](void* to) {
+    any_matrix back = convert(kept->matrix, format::csr, {.threads = threads});
     *static_cast<csr<V, I, I>*>(to) = std::move(*back.get_if<csr<V, I, I>>());
   };
   return c;
@@ -51,7 +62,8 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
   for (layout const& l : wanted_layouts(o))
     if (l.format != format::csr)
       try {
-        c.contestants.push_back(make_tulle(p, l));
+        for (bool const refills : {false, true})
+          c.contestants.push_back(make_tulle(p, l, refills));
       } catch (error const& e) {
         if (e.code() != errc::unsupported)
           throw;

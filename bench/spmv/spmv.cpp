@@ -21,7 +21,7 @@ namespace tulle::bench {
 namespace {
 
 template <class V, class I>
-contestant make_tulle(spmv_problem<V, I> const& p, layout const& l) {
+contestant make_tulle(spmv_problem<V, I> const& p, layout const& l, spmv_method method) {
   struct entry {
     csr_view<V, I, I> hub; // csr itself is used as it is, without a copy
     any_matrix converted;
@@ -37,9 +37,11 @@ contestant make_tulle(spmv_problem<V, I> const& p, layout const& l) {
     if (!is_hub)
       e->converted = convert(matrix_ref(p.a), l, where);
     e->matrix = is_hub ? matrix_ref(e->hub) : e->converted.ref();
-    e->plan = std::make_unique<spmv_plan>(where, e->matrix);
+    e->plan = std::make_unique<spmv_plan>(where, e->matrix, spmv_options{method});
   });
   c.format = name(l);
+  if (method != spmv_method::automatic)
+    c.format += std::string(" ") + name(method);
   c.threads = p.threads;
   c.path = e->plan->path();
   c.bytes = is_hub ? detail::bytes_of(p.a) : e->converted.bytes();
@@ -51,6 +53,16 @@ contestant make_tulle(spmv_problem<V, I> const& p, layout const& l) {
     tulle::spmv(*e->plan, V(1), e->matrix, x, V(0), y);
   };
   return c;
+}
+
+// The default of a format, and what --method names, where it has that.
+std::vector<spmv_method> wanted_methods(format f, options const& o) {
+  std::vector<spmv_method> wanted = {spmv_method::automatic};
+  for (spmv_method const m : spmv_methods(f))
+    for (std::string const& text : o.methods)
+      if (text == name(m) || (text == "all" && m != spmv_methods(f).front()))
+        wanted.push_back(m);
+  return wanted;
 }
 
 template <class V, class I>
@@ -82,16 +94,17 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
         spmv_problem<V, I> q = p;
         if (point.option == "threads")
           q.threads = number_of(point);
-        try {
-          contestant who = make_tulle(q, l);
-          who.option = point.option;
-          who.option_value = point.value;
-          c.contestants.push_back(std::move(who));
-        } catch (error const& e) {
-          if (e.code() != errc::unsupported)
-            throw;
-          remarks.push_back(matrix + ": " + e.what());
-        }
+        for (spmv_method const method : wanted_methods(l.format, o))
+          try {
+            contestant who = make_tulle(q, l, method);
+            who.option = point.option;
+            who.option_value = point.value;
+            c.contestants.push_back(std::move(who));
+          } catch (error const& e) {
+            if (e.code() != errc::unsupported)
+              throw;
+            remarks.push_back(matrix + ": " + e.what());
+          }
       }
   }
   if (o.sweep.empty()) {

@@ -5,6 +5,7 @@
 #include "tulle/core/any_matrix.hpp"
 #include "tulle/core/error.hpp"
 #include "tulle/core/machine.hpp"
+#include "tulle/core/recycling.hpp"
 #include "tulle/core/where.hpp"
 #include "tulle/format/formats.hpp"
 #include "tulle/format/sparse_vector.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/core/array.hpp"
 
-#include <memory_resource>
+#include "tulle/core/recycling.hpp"
+
 #include <new>
 #ifdef __linux__
 #include <sys/mman.h>
@@ -41,9 +42,15 @@ class aligned_memory final : public std::pmr::memory_resource {
 
 std::pmr::memory_resource* default_memory() noexcept {
   // Never destroyed: owners of static lifetime may outlive any order of destruction.
-  alignas(aligned_memory) static unsigned char storage[sizeof(aligned_memory)];
-  static auto* const memory = new (storage) aligned_memory;
-  return memory;
+  static auto* const fresh = new aligned_memory;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return fresh; // blocks that are used again would hide who used them too long
+#else
+  // Milliseconds of a transpose, two threads, fresh and recycled, means of 25: lattice 11.2, 5.4;
+  // fem 51.7, 10.3; circuit 29.6, 25.6; rmat 18 26.1, 21.5.
+  static auto* const kept = new recycling_memory(std::size_t{256} << 20, fresh);
+  return kept;
+#endif
 }
 
 namespace detail {

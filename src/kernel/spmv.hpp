@@ -3,6 +3,8 @@
 // What passes between the dispatcher and a spmv kernel: plain structs, since kernel files are
 // compiled for instruction sets that the rest of the library may not use.
 #pragma once
+#include "tulle/op/spmv_method.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -13,11 +15,12 @@ namespace tulle {
 struct plan_view {
   int threads = 1;
   bool transposed = false;
-  bool streaming = false;      // entries come from beyond the threads' own caches: prefetch pays
-  bool one_pattern = false;    // set by prepare(): what it found holds for this pattern alone
-  void* work = nullptr;        // what prepare() asked for, 64-byte aligned
-  char const* method = "";     // for path(): set by prepare()
-  std::int64_t info[160] = {}; // the kernel's own
+  bool streaming = false;   // entries come from beyond the threads' own caches: prefetch pays
+  bool one_pattern = false; // set by prepare(): what it found holds for this pattern alone
+  spmv_method wanted = spmv_method::automatic; // one that the format has
+  void* work = nullptr;                        // what prepare() asked for, 64-byte aligned
+  char const* method = "";                     // for path(): set by prepare()
+  std::int64_t info[160] = {};                 // the kernel's own
 };
 
 struct spmv_call {

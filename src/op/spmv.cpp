@@ -12,6 +12,7 @@
 #include "op/operands.hpp"
 #include "reference/spmv.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace tulle {
@@ -77,6 +78,20 @@ bool passes_cache_by(matrix_ref const& m, int threads) {
   return m.nnz / static_cast<std::size_t>(threads) > cache / entry;
 }
 
+void check_method(spmv_operand a, spmv_method wanted) {
+  auto const all = spmv_methods(a.matrix.format);
+  if (wanted == spmv_method::automatic ||
+      (!a.transposed && std::find(all.begin(), all.end(), wanted) != all.end()))
+    return;
+  std::string known;
+  for (spmv_method const m : all)
+    known += (known.empty() ? "" : ", ") + std::string(name(m));
+  fail(errc::unsupported, "spmv%s: %s%s has no method '%s'; %s has %s",
+       a.transposed ? " (transposed)" : "", name(a.matrix.format),
+       a.transposed ? " transposed" : "", name(wanted), a.transposed ? "A itself" : "it",
+       known.empty() ? "none to choose from" : known.c_str());
+}
+
 // y = beta y, what is left of spmv when alpha is zero.
 template <class V>
 void scale(V beta, V* y, std::size_t n, int threads) {
@@ -118,12 +133,19 @@ spmv_plan& spmv_plan::operator=(spmv_plan&& other) noexcept {
   return *this;
 }
 
-void spmv_plan::make(where const& w, spmv_operand a) {
+std::span<spmv_method const> spmv_methods(format f) noexcept {
+  static constexpr spmv_method of_csr[] = {spmv_method::rows, spmv_method::merge,
+                                           spmv_method::segments};
+  return f == format::csr ? std::span<spmv_method const>(of_csr) : std::span<spmv_method const>();
+}
+
+void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
   auto const start = std::chrono::steady_clock::now();
   matrix_ref const& m = a.matrix;
   if (!is_built(m.format, m.type))
     fail(errc::unsupported, "spmv: %s is not built for %s", name(m.format), name(m.type));
   dispatch::check_present("spmv", m);
+  check_method(a, o.method);
   state s;
   s.where = w.backend;
   s.matrix_format = m.format;
@@ -133,6 +155,7 @@ void spmv_plan::make(where const& w, spmv_operand a) {
   s.cols = m.cols;
   s.nnz = m.nnz;
   s.view.transposed = a.transposed;
+  s.view.wanted = o.method;
   std::string const suffix = a.transposed ? " transposed" : "";
   if (w.backend == backend::reference) {
     path_ = m.format == format::csr
@@ -166,8 +189,10 @@ void spmv_plan::make(where const& w, spmv_operand a) {
 namespace detail {
 
 void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
-          void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size) {
+          void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size,
+          spmv_options o) {
   check(a, kind, x, x_size, y, y_size);
+  check_method(a, o.method);
   if (plan) {
     spmv_plan::state const& s = plan->get();
     if (s.matrix_format != a.matrix.format || s.type != a.matrix.type ||
@@ -190,7 +215,7 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
       scale(*static_cast<V const*>(beta), static_cast<V*>(y), y_size, w.threads);
     });
   if (!plan) {
-    auto made = a.transposed ? spmv_plan(w, transposed(a.matrix)) : spmv_plan(w, a.matrix);
+    auto made = a.transposed ? spmv_plan(w, transposed(a.matrix), o) : spmv_plan(w, a.matrix, o);
     return spmv(&made, w, kind, alpha, a, x, x_size, beta, y, y_size);
   }
   spmv_plan::state& s = plan->get();

@@ -83,5 +83,18 @@ TEST(coo, to_csr_takes_places_far_apart) {
   EXPECT_EQ(c.val, (array<double>{2, 4, 3, 1}));
 }
 
+// Kirk & Hwu, figures 10.1, 10.2, 10.11 and 10.12: their small example by rows, by coordinates, and
+// with the coordinates in another order, the first entry being that of row 3 and column 0.
+TEST(coo, kirk_hwu_figures_10_2_10_11_and_10_12) {
+  csr<double> const a(4, 4, {0, 2, 2, 5, 7}, {0, 2, 1, 2, 3, 0, 3}, {3, 1, 2, 4, 1, 1, 1});
+  auto const b = coo<double>::from_csr(a.view());
+  EXPECT_EQ(b.row, (array<std::int32_t>{0, 0, 2, 2, 2, 3, 3}));
+  EXPECT_EQ(b.col, a.col);
+  EXPECT_EQ(b.val, a.val);
+  coo<double> const reordered(4, 4, {3, 0, 2, 2, 0, 2, 3}, {0, 2, 1, 2, 0, 3, 3},
+                              {1, 1, 2, 4, 3, 1, 1});
+  EXPECT_EQ(reordered.to_csr(), a);
+}
+
 } // namespace
 } // namespace tulle::test

@@ -173,6 +173,94 @@ TEST(dia, refill_tells_a_stray_from_an_entry) {
   EXPECT_EQ(m, dia<double>::from_csr(other.view(), {.block = 8}));
 }
 
+// 1 2 . 7
+// 2 3 4 .
+// . 4 5 6
+// 7 . 6 0, the last 0 stored
+csr<double> symmetric() {
+  return from_rows(4, {{{0, 1}, {1, 2}, {3, 7}},
+                       {{0, 2}, {1, 3}, {2, 4}},
+                       {{1, 4}, {2, 5}, {3, 6}},
+                       {{0, 7}, {2, 6}, {3, 0}}});
+}
+
+TEST(dia, symmetric_keeps_the_diagonals_below_and_all_strays) {
+  auto const m =
+      dia<double>::from_csr(symmetric().view(), {.block = 4, .fill = .5, .symmetric = true});
+  EXPECT_EQ(m.diagonal, (ints{-1, 0}));
+  EXPECT_EQ(m.val, (doubles{0, 2, 4, 6, 1, 3, 5, 0}));
+  EXPECT_EQ(m.mask, (bytes{0x0e, 0x0f}));
+  EXPECT_EQ(m.stray_row, (ints{0, 3}));
+  EXPECT_EQ(m.stray_col, (ints{3, 0}));
+  EXPECT_EQ(m.stray_val, (doubles{7, 7}));
+  EXPECT_EQ(m.nnz, 12);
+  EXPECT_EQ(m.to_csr(), symmetric());
+  EXPECT_NO_THROW(m.validate());
+}
+
+TEST(dia, symmetric_gives_inf_and_nan_back) {
+  csr<double> a = symmetric();
+  a.val[1] = a.val[3] = std::numeric_limits<double>::infinity();
+  a.val[5] = a.val[6] = std::numeric_limits<double>::quiet_NaN();
+  auto const m = dia<double>::from_csr(a.view(), {.block = 2, .symmetric = true});
+  EXPECT_TRUE(same_arrays(m.to_csr().view(), a.view()));
+}
+
+TEST(dia, symmetric_refuses_the_first_entry_without_an_equal_twin) {
+  auto const refused = [](std::vector<std::string> const& words, csr<double> const& a) {
+    EXPECT_TRUE(fails_with(errc::unsupported, words,
+                           [&] { dia<double>::from_csr(a.view(), {.symmetric = true}); }));
+  };
+  csr<double> a = symmetric();
+  a.val[10] = 8; // (3, 2)
+  refused({"dia", "symmetric storage of a matrix whose (2, 3) is 6 and (3, 2) is 8"}, a);
+  a = symmetric();
+  a.val[1] = -0.;
+  a.val[3] = 0.;
+  refused({"(0, 1) is -0 and (1, 0) is 0"}, a);
+  refused({"(1, 0) is stored and (0, 1) is not"}, from_rows(2, {{{0, 1}}, {{0, 2}, {1, 3}}}));
+  refused({"(0, 1) is stored and (1, 0) is not"}, from_rows(2, {{{0, 1}, {1, 2}}, {{1, 3}}}));
+  refused({"2 rows and 3 columns"}, from_rows(3, {{{0, 1}}, {{1, 3}}}));
+}
+
+TEST(dia, symmetric_refills_with_symmetric_values_alone) {
+  dia_options const o{.block = 2, .fill = .5, .symmetric = true};
+  auto const before = dia<double>::from_csr(symmetric().view(), o);
+  auto m = before;
+  csr<double> a = symmetric();
+  a.val[2] = 9; // (0, 3)
+  EXPECT_TRUE(fails_with(errc::unsupported, {"dia", "(0, 3) is 9 and (3, 0) is 7"},
+                         [&] { m.refill(a.view()); }));
+  EXPECT_EQ(m, before);
+  csr<double> moved = symmetric();
+  moved.col[2] = 2; // as many entries, without twins
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"dia", "refill"}, [&] { m.refill(moved.view()); }));
+  EXPECT_EQ(m, before);
+  a.val[9] = 9;
+  m.refill(a.view());
+  EXPECT_EQ(m, dia<double>::from_csr(a.view(), o));
+}
+
+TEST(dia, what_is_not_symmetric_is_refused_by_every_constructor) {
+  auto const refused = [](std::vector<std::string> const& words, std::int32_t cols, ints diagonal,
+                          ints stray_row, ints stray_ptr, ints stray_col, doubles stray_val) {
+    EXPECT_TRUE(fails_with(errc::bad_structure, words, [&] {
+      dia<double>(4, cols, 4, diagonal, {0, 1}, {1, 1, 1, 0}, {7}, stray_row, stray_ptr, stray_col,
+                  stray_val, true);
+    })) << words[0];
+  };
+  refused({"symmetric", "4 rows and 5 columns"}, 5, {0}, {}, {}, {}, {});
+  refused({"diagonal[0] is 1", "above"}, 4, {1}, {}, {}, {}, {});
+  refused({"stray_val[0]", "twin"}, 4, {0}, {1}, {0, 1}, {0}, {2});
+  refused({"stray_val[0]", "twin"}, 4, {0}, {0, 1}, {0, 1, 2}, {1, 0}, {2, 3});
+  refused({"stray_val[0]", "twin"}, 4, {0}, {0, 2}, {0, 1, 2}, {1, 0}, {2, 2});
+  EXPECT_NO_THROW((dia<double>(4, 4, 4, {0}, {0, 1}, {1, 1, 1, 0}, {7}, {0, 1}, {0, 1, 2}, {1, 0},
+                               {2, 2}, true)));
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"stray_col[0] is 1", "mirrors diagonal -1"}, [&] {
+    dia<double>(4, 4, 4, {-1}, {0, 1}, {0, 1, 1, 1}, {14}, {0}, {0, 1}, {1}, {2}, true);
+  }));
+}
+
 // Every array of a valid matrix, to be broken one at a time: 4 x 4, as in the header.
 struct parts {
   std::int32_t rows = 4, cols = 4, block = 2;

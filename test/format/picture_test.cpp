@@ -6,6 +6,13 @@
 //     . 3 . .
 //     . . . 4
 //     5 6 7 .
+//
+// Of a format that takes symmetric matrices alone:
+//
+//     1 . 2 .
+//     . 3 . 6
+//     2 . 4 .
+//     . 6 . 5
 #include "tulle/format/detail/options.hpp"
 
 #include "support/expect.hpp"
@@ -25,6 +32,9 @@ using doubles = array<double>;
 
 csr<double> example() {
   return {4, 4, {0, 2, 3, 4, 7}, {0, 2, 1, 3, 0, 1, 2}, {1, 2, 3, 4, 5, 6, 7}};
+}
+csr<double> symmetric_example() {
+  return {4, 4, {0, 2, 4, 6, 8}, {0, 2, 1, 3, 0, 2, 1, 3}, {1, 2, 3, 6, 2, 4, 6, 5}};
 }
 
 /// The numbers behind the array's name in the head of the format's header; '-' is -1, as where a
@@ -59,7 +69,10 @@ TYPED_TEST(picture, shows_the_arrays) {
   options o;
   if constexpr (requires { options::drawn; }) // where the default would not fit a page
     o = detail::parse_options<options>("picture", options::drawn);
-  auto const a = TypeParam::from_csr(example().view(), o);
+  constexpr bool needs_symmetric = requires {
+    requires options::needs_symmetric;
+  };
+  auto const a = TypeParam::from_csr((needs_symmetric ? symmetric_example() : example()).view(), o);
   std::size_t bytes = 0;
   a.view().arrays([&](std::string const& array, auto const* data, std::size_t size) {
     std::vector<double> const stored(data, data + size);

@@ -6,6 +6,7 @@
 #include "tulle/op/spmv.hpp"
 
 #include "support/expect.hpp"
+#include "support/layouts.hpp"
 #include "support/zoo.hpp"
 
 #include <gtest/gtest.h>
@@ -128,8 +129,7 @@ TEST(spmv, scaled_by_zero_reads_nothing) {
 }
 
 TEST(spmv, one_matrix_from_many_threads_at_once) {
-  for (format const f : all_formats) {
-    any_matrix const a = convert(any_matrix(rough(find("skewed").matrix)), f);
+  for_each_layout(any_matrix(rough(find("skewed").matrix)), [](auto const& name, auto const& a) {
     doubles const x = roughs(a.cols(), 1);
     doubles const xt = roughs(a.rows(), 2);
     doubles expected(a.rows()), expected_t(a.cols());
@@ -149,8 +149,8 @@ TEST(spmv, one_matrix_from_many_threads_at_once) {
       });
     for (std::thread& t : threads)
       t.join();
-    EXPECT_EQ(wrong, std::vector<int>(6, 0)) << name(f);
-  }
+    EXPECT_EQ(wrong, std::vector<int>(6, 0)) << name;
+  });
 }
 
 // OpenMP then gives fewer threads than were asked for, or threads below threads.
@@ -158,8 +158,8 @@ TEST(spmv, from_inside_a_parallel_region) {
   for (int const levels : {1, 2}) {
     int const before = omp_get_max_active_levels();
     omp_set_max_active_levels(levels);
-    for (format const f : all_formats) {
-      any_matrix const a = convert(any_matrix(rough(find("skewed").matrix)), f);
+    any_matrix const skewed(rough(find("skewed").matrix));
+    for_each_layout(skewed, [&](auto const& name, auto const& a) {
       doubles const x = roughs(a.cols(), 1);
       doubles const xt = roughs(a.rows(), 2);
       doubles expected(a.rows()), expected_t(a.cols());
@@ -173,8 +173,8 @@ TEST(spmv, from_inside_a_parallel_region) {
         spmv(cpu{.threads = 3}, 1.0, transposed(a), xt, 0.0, yt);
         wrong += !same_bits(y, expected) + !same_bits(yt, expected_t);
       }
-      EXPECT_EQ(wrong, 0) << name(f) << " levels " << levels;
-    }
+      EXPECT_EQ(wrong, 0) << name << " levels " << levels;
+    });
     omp_set_max_active_levels(before);
   }
 }

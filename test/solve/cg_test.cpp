@@ -7,6 +7,7 @@
 #include "tulle/solve/cg.hpp"
 
 #include "support/expect.hpp"
+#include "support/layouts.hpp"
 #include "support/memory.hpp"
 #include "support/zoo.hpp"
 
@@ -313,13 +314,6 @@ TEST(cg, ends_by_what_the_callback_throws) {
   EXPECT_EQ(x, doubles(900, 2));
 }
 
-template <class F>
-void expect_refused(errc code, words const& w, doubles& x, F&& f) {
-  doubles const before = x;
-  EXPECT_TRUE(fails_with(code, w, f));
-  EXPECT_TRUE(same_bits(x, before)) << "x was touched";
-}
-
 TEST(cg_refuses, what_does_not_fit) {
   auto const a = two_by_two();
   csr<double> const wide(2, 3, {0, 1, 2}, {0, 1}, {1, 1});
@@ -384,6 +378,8 @@ TEST(cg_refuses, what_is_not_finite) {
         auto broken = a;
         std::int32_t const k = a.row_ptr[100] + 1;
         broken.val[k] = bad;
+        if (!unless_refused([&] { return convert(any_matrix(broken), f); }))
+          continue;
         doubles b(3600, 1), x(3600, guess);
         expect_refused(errc::bad_structure, {"cg", "row 100 ", "not finite"}, x,
                        [&] { cg(convert(any_matrix(broken), f), b, x); });

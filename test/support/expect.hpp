@@ -38,6 +38,14 @@ bool same_bits(A const& a, B const& b) {
          (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(*a.data())) == 0);
 }
 
+/// That f() fails so, and leaves its output as it was.
+template <class Output, class F>
+void expect_refused(errc code, std::vector<std::string> const& words, Output& output, F&& f) {
+  Output const before = output;
+  EXPECT_TRUE(fails_with(code, words, f));
+  EXPECT_TRUE(same_bits(output, before)) << "the output was touched";
+}
+
 /// The same matrix to the last bit: shape and every array, in the order of arrays().
 template <class View>
 testing::AssertionResult same_arrays(View const& a, View const& b) {

@@ -2,8 +2,10 @@
 #include "support/zoo.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
 namespace tulle::test {
@@ -103,6 +105,48 @@ csr<double> two_corners(std::int32_t n) {
     b.end_row();
   }
   return b.build();
+}
+
+// n by n points, each with its neighbours to the right and below, around the edges as well.
+csr<double> torus(std::int32_t n) {
+  builder b(n * n, n * n);
+  for (std::int32_t i = 0; i < n * n; ++i) {
+    std::int32_t const neighbours[] = {i, i / n * n + (i + 1) % n, (i + n) % (n * n)};
+    for (std::int32_t const j :
+         std::set<std::int32_t>(std::begin(neighbours), std::end(neighbours)))
+      b.add(j, 1);
+    b.end_row();
+  }
+  return b.build();
+}
+
+// For each entry the one across the diagonal, itself included; empty where one is missing or not
+// the only one.
+std::vector<std::size_t> twins(csr<double> const& a) {
+  std::vector<std::size_t> twin;
+  if (a.rows != a.cols)
+    return twin;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)
+    for (std::int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k) {
+      auto const j = static_cast<std::size_t>(a.col[k]);
+      auto const* const begin = a.col.data() + a.row_ptr[j];
+      auto const* const end = a.col.data() + a.row_ptr[j + 1];
+      if (std::count(begin, end, static_cast<std::int32_t>(i)) != 1)
+        return {};
+      twin.push_back(static_cast<std::size_t>(std::find(begin, end, static_cast<std::int32_t>(i)) -
+                                              a.col.data()));
+    }
+  return twin;
+}
+
+// b, which has the pattern of a, made symmetric if a is.
+csr<double> as_symmetric_as(csr<double> const& a, csr<double> b) {
+  if (is_symmetric(a)) {
+    std::vector<std::size_t> const twin = twins(a);
+    for (std::size_t k = 0; k < twin.size(); ++k)
+      b.val[k] = b.val[std::min(k, twin[k])];
+  }
+  return b;
 }
 
 csr<double> with_values(csr<double> a, double (*value)(std::size_t)) {
@@ -217,6 +261,27 @@ std::vector<animal> build_zoo() {
   add("8192_entries", from_lengths(300, repeat(8192, 1)));
   add("8193_entries", from_lengths(300, repeat(8193, 1)));
 
+  // Symmetric: of all these one triangle may be stored. Diagonals that are full and not, whole and
+  // broken; blocks of rows with and without a window above them, merged to some and to one.
+  add("symmetric_2x2", mirrored(from_lengths(2, {2, 1})));
+  add("symmetric_no_diagonal", mirrored(one_entry(5, 7, 4, 6)));
+  add("symmetric_empty_rows", mirrored(from_lengths(40, {1, 0, 0, 5, 0, 2, 0, 0, 0, 9, 0})));
+  add("symmetric_dense_row",
+      mirrored(from_lengths(300, join({repeat(150, 1), {300}, repeat(149, 1)}))));
+  add("symmetric_dense", mirrored(from_lengths(67, repeat(67, 67))));
+  add("symmetric_lengths", mirrored(from_lengths(100, to_70)));
+  add("symmetric_torus", mirrored(torus(37)));
+  add("symmetric_banded", mirrored(banded(9000, false)));
+  z.push_back({"symmetric_banded_unsorted", unsorted(z.back().matrix), "symmetric_banded"});
+  add("symmetric_descending", mirrored(banded(3000, true)));
+  add("symmetric_scattered", mirrored(from_lengths(4000, repeat(4000, 9))));
+  add("symmetric_skewed", mirrored(from_lengths(3000, [] {
+        lengths l(3000);
+        for (std::size_t i = 0; i < l.size(); ++i)
+          l[i] = static_cast<std::int32_t>(900 / (mix(19, i) % 900 + 1));
+        return l;
+      }())));
+
   // Values.
   add("explicit_zeros", with_values(from_lengths(40, repeat(30, 11)), [](std::size_t k) {
         return k % 3 == 0 ? 0.0 : static_cast<double>(k % 5) - 2;
@@ -309,14 +374,42 @@ csr<double> rough(csr<double> const& a, unsigned seed) {
   csr<double> b = a;
   for (std::size_t k = 0; k < b.val.size(); ++k)
     b.val[k] = fraction(mix(seed + 100, k));
-  return b;
+  return as_symmetric_as(a, std::move(b));
 }
 
 csr<double> other_values(csr<double> const& a, unsigned seed) {
   csr<double> b = a;
   for (std::size_t k = 0; k < b.val.size(); ++k)
     b.val[k] = nonzero(mix(seed + 200, k));
-  return b;
+  return as_symmetric_as(a, std::move(b));
+}
+
+csr<double> mirrored(csr<double> const& a, unsigned seed) {
+  std::int32_t const n = std::max(a.rows, a.cols);
+  std::vector<std::set<std::int32_t>> rows(static_cast<std::size_t>(n));
+  for (std::int32_t i = 0; i < a.rows; ++i)
+    for (std::int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k) {
+      rows[static_cast<std::size_t>(i)].insert(a.col[k]);
+      rows[static_cast<std::size_t>(a.col[k])].insert(i);
+    }
+  builder b(n, n);
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t const j : rows[static_cast<std::size_t>(i)])
+      b.add(j, nonzero(mix(mix(seed, static_cast<std::uint64_t>(std::min(i, j))),
+                           static_cast<std::uint64_t>(std::max(i, j)))));
+    b.end_row();
+  }
+  return b.build();
+}
+
+bool is_symmetric(csr<double> const& a) {
+  std::vector<std::size_t> const twin = twins(a);
+  if (a.rows != a.cols || twin.size() != a.val.size())
+    return false;
+  for (std::size_t k = 0; k < twin.size(); ++k)
+    if (std::bit_cast<std::uint64_t>(a.val[k]) != std::bit_cast<std::uint64_t>(a.val[twin[k]]))
+      return false;
+  return true;
 }
 
 csr<double> unsorted(csr<double> const& a) {

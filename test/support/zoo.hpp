@@ -30,10 +30,16 @@ csr<double> const& elephant();
 /// Rows of these lengths, columns ascending and spread over [0, cols), values small integers.
 csr<double> from_lengths(std::int32_t cols, std::vector<std::int32_t> const& lengths,
                          unsigned seed = 1);
-/// The same pattern with values in (-1, 1) of full precision: every sum rounds.
+/// The same pattern with values in (-1, 1) of full precision: every sum rounds. This and the next
+/// are symmetric where a is.
 csr<double> rough(csr<double> const& a, unsigned seed = 1);
 /// The same pattern with other small integers.
 csr<double> other_values(csr<double> const& a, unsigned seed = 2);
+/// A symmetric matrix with the entries of a and their mirror images, as large as the longer side
+/// of a; values small integers.
+csr<double> mirrored(csr<double> const& a, unsigned seed = 3);
+/// Whether a equals its transpose, bit for bit. False where it has duplicates.
+bool is_symmetric(csr<double> const& a);
 /// The same matrix, no row in order.
 csr<double> unsorted(csr<double> const& a);
 /// The same matrix, each entry as the sum of two.

@@ -68,7 +68,8 @@ public:
   matrix_ref ref() const { return checked().ref; }
 
   /// New values on the same pattern, from a csr of the same type pair.
-  void refill(any_matrix const& csr, cpu const& where = {}) { checked().refill(csr.ref(), where); }
+  void refill(any_matrix const& csr, cpu const& where = {}) { refill(csr.ref(), where); }
+  void refill(matrix_ref csr, cpu const& where = {}) { checked().refill(csr, where); }
   /// The owner inside, if it is an F; else nullptr.
   template <class F>
   F const* get_if() const {

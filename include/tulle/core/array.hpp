@@ -22,7 +22,7 @@ class memory_resource;
 namespace tulle {
 
 /// The resource used where none is given: 64-byte aligned, on huge pages from 4 MiB up where the
-/// system allows.
+/// system allows; up to 256 MiB of freed blocks are used again (core/recycling.hpp).
 std::pmr::memory_resource* default_memory() noexcept;
 
 namespace detail {

@@ -72,9 +72,8 @@ struct cmrs_view {
 };
 
 // ns an entry, one thread, strips of 8, 16, 32 and 64 rows: lattice .98, .89, .86, .92; fem .71,
-// .69, .73, .71; circuit 2.5, 2.3, 2.0, 2.0; rmat 18 2.1, 2.1, 1.9, 1.6. Twice the rows are one
-// merge more to convert. Strips of 16 sorted and not: lattice .89, .89; fem .69, .82;
-// circuit 2.27, 2.30; rmat 18 2.08, 2.18.
+// .69, .73, .71; circuit 2.5, 2.3, 2.0, 2.0; rmat 18 2.1, 2.1, 1.9, 1.6. Strips of 16 sorted and
+// not: lattice .89, .89; fem .69, .82; circuit 2.27, 2.30; rmat 18 2.08, 2.18.
 struct cmrs_options {
   int height = 32;     ///< rows of a strip: a power of two up to 64
   bool sorted = true;  ///< a strip's entries by column; padded strips have an order of their own
@@ -402,34 +401,43 @@ void cmrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
     detail::refill_mismatch("cmrs");
   if (nnz == 0)
     return;
-  // As many entries, and each of ours is in its row there: the same pattern. Values go in a second
-  // walk, so that a refusal leaves the old ones whole.
+  // As many entries, and each of ours is in its row there: the same pattern. The values go to
+  // memory of their own, so that a refusal leaves the old ones whole and one walk is enough.
   cmrs_view<V, I, O> const b = view();
   int const bits = layout.bits();
   int const parts = detail::parts_for(val.size(), where.threads);
-  for (bool const write : {false, true})
-    detail::parallel(parts, [&](int part) {
-      std::size_t const end = detail::split_by_entries(b.strip_ptr, b.strips(), part + 1, parts);
-      std::size_t s = detail::split_by_entries(b.strip_ptr, b.strips(), part, parts);
-      if (write && layout.warp == 0 && !layout.sorted) { // the order of csr
-        std::copy(c.view.val + strip_ptr[s], c.view.val + strip_ptr[end],
-                  val.data() + strip_ptr[s]);
-        return;
+  array<V> fresh(val.size(), where.memory);
+  detail::parallel(parts, [&](int part) {
+    std::size_t const end = detail::split_by_entries(b.strip_ptr, b.strips(), part + 1, parts);
+    std::size_t s = detail::split_by_entries(b.strip_ptr, b.strips(), part, parts);
+    if (layout.warp != 0) // padding
+      std::fill(fresh.data() + strip_ptr[s], fresh.data() + strip_ptr[end], V(0));
+    for (; s < end; ++s) {
+      auto const h = static_cast<std::size_t>(layout.height);
+      O const* const ends = c.view.row_ptr + s * h + 1;
+      if (s + 1 < end) { // a strip jumps between its rows: asked for in order, they come in time
+        O const k = c.view.row_ptr[(s + 1) * h];
+        auto const n = static_cast<std::size_t>(
+            c.view.row_ptr[std::min((s + 2) * h, static_cast<std::size_t>(rows))] - k);
+        detail::ask_for(c.view.col + k, n);
+        detail::ask_for(c.view.val + k, n);
       }
-      for (; s < end; ++s) {
-        O const* const ends = c.view.row_ptr + s * static_cast<std::size_t>(layout.height) + 1;
-        bool const good = detail::walk_strip(b, s, c.view.row_ptr, [&](O k, O from) {
-          if (write)
-            val[k] = c.view.val[from];
-          else
-            return from < ends[b.col[k] & static_cast<I>(layout.height - 1)] &&
-                   c.view.col[from] == b.col[k] >> bits;
-          return true;
-        });
-        if (!good)
-          detail::refill_mismatch("cmrs");
-      }
-    });
+      bool const good = detail::walk_strip(b, s, c.view.row_ptr, [&](O k, O from) {
+        I const word = b.col[k];
+        if (from >= ends[word & static_cast<I>(layout.height - 1)] ||
+            c.view.col[from] != word >> bits)
+          return false;
+        fresh[k] = c.view.val[from];
+        return true;
+      });
+      if (!good)
+        detail::refill_mismatch("cmrs");
+    }
+  });
+  detail::parallel(parts, [&](int part) {
+    std::size_t const k = detail::split(val.size(), part, parts);
+    std::copy_n(fresh.data() + k, detail::split(val.size(), part + 1, parts) - k, val.data() + k);
+  });
 }
 
 } // namespace tulle

@@ -463,12 +463,13 @@ void csr5<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   detail::parallel(parts, [&](int part) {
     bool good = part != 0 ||
                 detail::same(c.view.col + whole * n, col.data() + whole * n, entries - whole * n);
+    I tile[detail::csr5_most_entries];
     for (std::size_t t = detail::split(whole, part, parts),
                      end = detail::split(whole, part + 1, parts);
-         t < end; ++t)
-      for (std::size_t j = 0; j < steps; ++j)
-        for (std::size_t i = 0; i < lanes; ++i)
-          good &= col[t * n + j * lanes + i] == c.view.col[t * n + i * steps + j];
+         t < end && good; ++t) {
+      detail::turn_tile<false>(c.view.col + t * n, tile, lanes, steps);
+      good = detail::same(tile, col.data() + t * n, n);
+    }
     if (!good)
       detail::refill_mismatch("csr5");
   });

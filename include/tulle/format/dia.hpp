@@ -11,6 +11,9 @@
 ///                  strays      stray_row   2 3       stray_ptr   0 1 2
 ///                              stray_col   3 2       stray_val   4 7
 ///
+/// A matrix that equals its transpose may be stored `symmetric`: of the diagonals those on and
+/// below the main one, the others being the same numbers again; strays are few, and all kept.
+///
 /// Good for   stencils, lattices, bands: a third fewer bytes than csr, and x is read in order.
 /// Bad for    anything whose entries do not lie on few diagonals: those are slow csr with holes.
 /// Space      V * stored + stored / 8 + O * (rows / block + 1) + I * diagonals, stored counting the
@@ -25,6 +28,8 @@
 ///   a slot that is not stored holds 0; one outside the matrix is not stored
 ///   stray_row ascends; stray_ptr[0] == 0 and ascends; stray_col ascends within a row, each in the
 ///   matrix and on none of the diagonals
+///   symmetric: rows == cols, no diagonal is above 0, nor a stray on one as far above as one of
+///   them is below; each stray has a twin of the same bits
 #pragma once
 #include "tulle/format/csr.hpp"
 #include "tulle/format/detail/dia_convert.hpp"
@@ -42,8 +47,9 @@ struct dia_view {
 
   I rows = 0;
   I cols = 0;
-  O nnz = 0;                          ///< without holes, with strays
+  O nnz = 0;                          ///< without holes, with strays and what is not kept twice
   std::int32_t block = 32;            ///< rows
+  bool symmetric = false;             ///< diagonals below the main one stand for those above it
   I diagonals = 0;                    ///< how many
   I stray_rows = 0;                   ///< rows that have strays
   O strays = 0;                       ///< how many
@@ -62,16 +68,16 @@ struct dia_view {
   dia_view(I rows, I cols, std::int32_t block, std::span<I const> diagonal,
            std::span<O const> block_ptr, std::span<V const> val, std::span<std::uint8_t const> mask,
            std::span<I const> stray_row, std::span<O const> stray_ptr, std::span<I const> stray_col,
-           std::span<V const> stray_val) requires(S == space::host);
+           std::span<V const> stray_val, bool symmetric = false) requires(S == space::host);
   dia_view(unchecked_t, I rows, I cols, O nnz, std::int32_t block, std::span<I const> diagonal,
            O const* block_ptr, std::span<V const> val, std::uint8_t const* mask,
            std::span<I const> stray_row, O const* stray_ptr, std::span<I const> stray_col,
-           V const* stray_val)
-      : rows(rows), cols(cols), nnz(nnz), block(block), diagonals(static_cast<I>(diagonal.size())),
-        stray_rows(static_cast<I>(stray_row.size())), strays(static_cast<O>(stray_col.size())),
-        stored(val.size()), diagonal(diagonal.data()), block_ptr(block_ptr), val(val.data()),
-        mask(mask), stray_row(stray_row.data()), stray_ptr(stray_ptr), stray_col(stray_col.data()),
-        stray_val(stray_val) {}
+           V const* stray_val, bool symmetric = false)
+      : rows(rows), cols(cols), nnz(nnz), block(block), symmetric(symmetric),
+        diagonals(static_cast<I>(diagonal.size())), stray_rows(static_cast<I>(stray_row.size())),
+        strays(static_cast<O>(stray_col.size())), stored(val.size()), diagonal(diagonal.data()),
+        block_ptr(block_ptr), val(val.data()), mask(mask), stray_row(stray_row.data()),
+        stray_ptr(stray_ptr), stray_col(stray_col.data()), stray_val(stray_val) {}
 
   std::size_t blocks() const {
     return (static_cast<std::size_t>(rows) + static_cast<std::size_t>(block) - 1) /
@@ -93,23 +99,39 @@ struct dia_view {
     f("stray_val", stray_val, static_cast<std::size_t>(strays));
   }
 
-  void validate() const;
+  void validate() const { dia_view(*this).check(false); }
   csr<V, I, O> to_csr(cpu const& where = {}) const;
+
+private:
+  void check(bool count); ///< every invariant; where `count`, nnz is set instead of checked
 };
 
 struct dia_options {
-  int block = 32;   ///< rows whose diagonals lie together: a power of two up to 1024
-  double fill = .5; ///< the share of its slots that a diagonal must store, else it is strays
-  double limit = 8; ///< the most bytes, in those of csr
+  int block = 32; ///< rows whose diagonals lie together: a power of two up to 1024
+  /// The share of its slots that a diagonal must store, else its entries are strays. Two random
+  /// diagonals beside three full ones on Zen 4, ms as diagonals and as strays: .1 stored 2.5, 3.4;
+  /// .3 stored 2.2, 4.4; .5 stored 2.3, 6.2. Lower than .3 saves time, but takes more bytes than
+  /// csr.
+  double fill = .3;
+  double limit = 8;       ///< the most bytes, in those of csr
+  bool symmetric = false; ///< one of each two entries that mirror each other, else refused
 
   template <class F>
   void fields(F&& f) {
     f("block", block);
     f("fill", fill);
     f("limit", limit);
+    f("symmetric", symmetric);
   }
-  static constexpr char const* variants[] = {"block=8", "block=16:fill=0.2", "block=1:fill=0",
-                                             "block=64:fill=0", "block=256:fill=1"};
+  static constexpr char const* variants[] = {"block=8",
+                                             "block=16:fill=0.2",
+                                             "block=1:fill=0",
+                                             "block=64:fill=0",
+                                             "block=256:fill=1",
+                                             "symmetric=true",
+                                             "symmetric=true:block=64:fill=0",
+                                             "symmetric=true:block=8:fill=1",
+                                             "symmetric=true:block=2:fill=0"};
   static constexpr char const* drawn = "block=2"; ///< in the picture above
 };
 
@@ -121,6 +143,7 @@ struct dia {
   I cols = 0;
   O nnz = 0;
   std::int32_t block = 32;
+  bool symmetric = false;
   array<I> diagonal;
   array<O> block_ptr;
   array<V> val;
@@ -134,7 +157,7 @@ struct dia {
   /// Takes arrays over after checking every invariant.
   dia(I rows, I cols, std::int32_t block, array<I> diagonal, array<O> block_ptr, array<V> val,
       array<std::uint8_t> mask, array<I> stray_row, array<O> stray_ptr, array<I> stray_col,
-      array<V> stray_val);
+      array<V> stray_val, bool symmetric = false);
 
   static dia from_csr(csr_view<V, I, O> a, dia_options o = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
@@ -152,7 +175,8 @@ struct dia {
             stray_row,
             stray_ptr.data(),
             stray_col,
-            stray_val.data()};
+            stray_val.data(),
+            symmetric};
   }
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
@@ -161,7 +185,7 @@ struct dia {
 private:
   dia_view<V, I, O> checked() const {
     return {rows, cols,      block,     diagonal,  block_ptr, val,
-            mask, stray_row, stray_ptr, stray_col, stray_val};
+            mask, stray_row, stray_ptr, stray_col, stray_val, symmetric};
   }
 };
 
@@ -170,9 +194,10 @@ dia_view<V, I, O, S>::dia_view(I rows, I cols, std::int32_t block, std::span<I c
                                std::span<O const> block_ptr, std::span<V const> val,
                                std::span<std::uint8_t const> mask, std::span<I const> stray_row,
                                std::span<O const> stray_ptr, std::span<I const> stray_col,
-                               std::span<V const> stray_val) requires(S == space::host)
+                               std::span<V const> stray_val,
+                               bool symmetric) requires(S == space::host)
     : dia_view(unchecked, rows, cols, 0, block, diagonal, block_ptr.data(), val, mask.data(),
-               stray_row, stray_ptr.data(), stray_col, stray_val.data()) {
+               stray_row, stray_ptr.data(), stray_col, stray_val.data(), symmetric) {
   detail::check_shape("dia", rows, cols);
   if (!detail::is_dia_block(block))
     fail(errc::bad_structure, "dia: block is %d, expected a power of two up to %d", block,
@@ -193,15 +218,11 @@ dia_view<V, I, O, S>::dia_view(I rows, I cols, std::int32_t block, std::span<I c
   narrow<I>(stray_row.size(), "number of rows with strays");
   narrow<O>(stray_col.size(), "number of strays");
   detail::check_present("dia: mask", mask.data(), mask.size());
-  std::size_t stored_entries = stray_col.size();
-  for (std::uint8_t const byte : mask)
-    stored_entries += static_cast<std::size_t>(std::popcount(byte));
-  nnz = narrow<O>(stored_entries, "number of entries");
-  validate();
+  check(true);
 }
 
 template <class V, class I, class O, space S>
-void dia_view<V, I, O, S>::validate() const {
+void dia_view<V, I, O, S>::check(bool count) {
   using detail::check_present;
   detail::check_shape("dia", rows, cols);
   if (!detail::is_dia_block(block))
@@ -212,6 +233,9 @@ void dia_view<V, I, O, S>::validate() const {
          "dia: %lld diagonals, %lld rows with %lld strays; none may be negative",
          static_cast<long long>(diagonals), static_cast<long long>(stray_rows),
          static_cast<long long>(strays));
+  if (symmetric && rows != cols)
+    fail(errc::bad_structure, "dia: symmetric, but there are %lld rows and %lld columns",
+         static_cast<long long>(rows), static_cast<long long>(cols));
   detail::dia_grid const g{rows, cols, block};
   auto const n = static_cast<std::size_t>(diagonals);
   check_present("dia: diagonal", diagonal, n);
@@ -223,6 +247,9 @@ void dia_view<V, I, O, S>::validate() const {
     if (d > 0 && diagonal[d] <= diagonal[d - 1])
       fail(errc::bad_structure, "dia: diagonal does not ascend from %lld to %lld at %zu",
            static_cast<long long>(diagonal[d - 1]), static_cast<long long>(diagonal[d]), d);
+    if (symmetric && diagonal[d] > 0)
+      fail(errc::bad_structure, "dia: diagonal[%zu] is %lld, above the main one of a symmetric dia",
+           d, static_cast<long long>(diagonal[d]));
   }
   if (block_ptr == nullptr && rows != 0)
     fail(errc::bad_structure, "dia: block_ptr is null, but there are %zu blocks", g.blocks());
@@ -245,7 +272,7 @@ void dia_view<V, I, O, S>::validate() const {
   int const parts = detail::parts_for(stored, 0, 1 << 18);
   std::size_t found = static_cast<std::size_t>(strays);
   detail::parallel(parts, [&](int part) {
-    std::size_t count = 0;
+    std::size_t entries = 0;
     std::size_t const end = detail::split(g.blocks(), part + 1, parts);
     for (std::size_t b = detail::split(g.blocks(), part, parts); b < end; ++b) {
       detail::dia_range const here(g, diagonal, n, b);
@@ -255,7 +282,7 @@ void dia_view<V, I, O, S>::validate() const {
         for (std::size_t i = 0; i < 8 * mask_bytes(); ++i) {
           bool const is_stored = mask[stretch * mask_bytes() + i / 8] >> i % 8 & 1;
           std::int64_t const row = g.first_row(b) + static_cast<std::int64_t>(i);
-          count += is_stored;
+          entries += is_stored + (is_stored && symmetric && o != 0);
           if (is_stored && (i >= static_cast<std::size_t>(block) || row >= g.rows || row + o < 0 ||
                             o >= g.cols - row))
             fail(errc::bad_structure,
@@ -269,45 +296,22 @@ void dia_view<V, I, O, S>::validate() const {
         }
       }
     }
-    std::atomic_ref(found).fetch_add(count, std::memory_order_relaxed);
+    std::atomic_ref(found).fetch_add(entries, std::memory_order_relaxed);
   });
+  if (count)
+    nnz = narrow<O>(found, "number of entries");
   if (nnz < 0 || found != static_cast<std::size_t>(nnz))
     fail(errc::bad_structure, "dia: %zu entries are stored, but nnz is %lld", found,
          static_cast<long long>(nnz));
-  auto const lines = static_cast<std::size_t>(stray_rows);
-  detail::check_indices("dia: stray_row", stray_row, lines, rows);
-  if (lines != 0 || strays != 0)
-    detail::check_pointers("dia: stray_ptr", lines != 0 ? stray_ptr : nullptr, lines, strays);
-  detail::check_indices("dia: stray_col", stray_col, static_cast<std::size_t>(strays), cols);
-  check_present("dia: stray_val", stray_val, static_cast<std::size_t>(strays));
-  for (std::size_t r = 0; r < lines; ++r) {
-    if (r > 0 && stray_row[r] <= stray_row[r - 1])
-      fail(errc::bad_structure, "dia: stray_row does not ascend from %lld to %lld at %zu",
-           static_cast<long long>(stray_row[r - 1]), static_cast<long long>(stray_row[r]), r);
-    if (stray_ptr[r] == stray_ptr[r + 1])
-      fail(errc::bad_structure, "dia: stray_row[%zu] is %lld, a row without strays", r,
-           static_cast<long long>(stray_row[r]));
-    for (O k = stray_ptr[r]; k < stray_ptr[r + 1]; ++k) {
-      if (k > stray_ptr[r] && stray_col[k] <= stray_col[k - 1])
-        fail(errc::bad_structure, "dia: stray_col does not ascend from %lld to %lld at %lld",
-             static_cast<long long>(stray_col[k - 1]), static_cast<long long>(stray_col[k]),
-             static_cast<long long>(k));
-      if (std::binary_search(diagonal, diagonal + n, static_cast<I>(stray_col[k] - stray_row[r])))
-        fail(errc::bad_structure, "dia: stray_col[%lld] is %lld, which lies on diagonal %lld",
-             static_cast<long long>(k), static_cast<long long>(stray_col[k]),
-             static_cast<long long>(stray_col[k] - stray_row[r]));
-    }
-  }
+  detail::check_dia_strays(*this);
 }
 
 template <class V, class I, class O, space S>
 csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
   auto const n = static_cast<std::size_t>(rows);
-  auto const entries = static_cast<std::size_t>(nnz);
   auto const height = static_cast<std::size_t>(block);
   detail::dia_grid const g{rows, cols, block};
-  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory),
-                 array<I>(entries, where.memory), array<V>(entries, where.memory));
+  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory), {}, {});
   int const parts = detail::parts_for(stored + n, where.threads);
   array<O> before(static_cast<std::size_t>(parts) + 1, where.memory); // entries of parts before
   auto const first_block = [&](int part) { return detail::split(g.blocks(), part, parts); };
@@ -335,6 +339,8 @@ csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
   });
   for (std::size_t p = 0; p < static_cast<std::size_t>(parts); ++p)
     before[p + 1] = static_cast<O>(before[p] + before[p + 1]);
+  c.col = array<I>(static_cast<std::size_t>(before.back()), where.memory);
+  c.val = array<V>(c.col.size(), where.memory);
 
   detail::parallel(parts, [&](int part) {
     std::size_t s = first_stray(first_block(part));
@@ -368,14 +374,17 @@ csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
       }
     }
   });
-  return c;
+  if (!symmetric)
+    return c;
+  c = detail::lower_triangle(c.view(), where); // without half of the strays
+  return detail::mirrored(c.view(), where);
 }
 
 template <class V, class I, class O>
 dia<V, I, O>::dia(I rows, I cols, std::int32_t block, array<I> diagonal, array<O> block_ptr,
                   array<V> val, array<std::uint8_t> mask, array<I> stray_row, array<O> stray_ptr,
-                  array<I> stray_col, array<V> stray_val)
-    : rows(rows), cols(cols), block(block), diagonal(std::move(diagonal)),
+                  array<I> stray_col, array<V> stray_val, bool symmetric)
+    : rows(rows), cols(cols), block(block), symmetric(symmetric), diagonal(std::move(diagonal)),
       block_ptr(std::move(block_ptr)), val(std::move(val)), mask(std::move(mask)),
       stray_row(std::move(stray_row)), stray_ptr(std::move(stray_ptr)),
       stray_col(std::move(stray_col)), stray_val(std::move(stray_val)) {
@@ -399,10 +408,12 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
   if (!(o.limit >= 0))
     fail(errc::unsupported, "dia: option limit is %g, expected a number from 0 up", o.limit);
   detail::canonical<V, I, O> const c(a, where);
+  if (o.symmetric)
+    detail::check_symmetric("dia", c.view, where);
   detail::dia_grid const g{a.rows, a.cols, o.block};
   auto const n = static_cast<std::size_t>(a.rows);
   auto const block = static_cast<std::size_t>(o.block);
-  detail::dia_choice<I> chosen(c.view, g, o.fill, where);
+  detail::dia_choice<I> chosen(c.view, g, o.fill, o.symmetric, where);
   std::size_t const strays = static_cast<std::size_t>(c.view.nnz) - chosen.entries;
 
   double stretches = 0;
@@ -422,6 +433,7 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
   m.cols = a.cols;
   m.nnz = c.view.nnz;
   m.block = o.block;
+  m.symmetric = o.symmetric;
   m.diagonal = std::move(chosen.diagonal);
   m.block_ptr = array<O>(g.blocks() + 1, where.memory);
   std::size_t sum = 0;
@@ -441,13 +453,12 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
     detail::parallel(parts, [&](int part) {
       detail::dia_strays mine;
       auto const nothing = [](std::size_t, std::size_t) {};
-      detail::dia_runs(c.view, g, m.diagonal, part_of(part), part_of(part + 1),
-                       [&](detail::dia_run const& r) {
-                         std::size_t const others =
-                             detail::dia_sort(r, c.view.col, m.diagonal, nothing, nothing);
-                         mine.row += others != 0 ? r.rows : 0;
-                         mine.entry += others * r.rows;
-                       });
+      detail::dia_runs(
+          c.view, g, m.diagonal, part_of(part), part_of(part + 1), [&](detail::dia_run const& r) {
+            std::size_t const others = detail::dia_sort(r, c.view.col, m, nothing, nothing);
+            mine.row += others != 0 ? r.rows : 0;
+            mine.entry += others * r.rows;
+          });
       at[static_cast<std::size_t>(part) + 1] = mine;
     });
     for (std::size_t p = 0; p < static_cast<std::size_t>(parts); ++p) {
@@ -472,10 +483,12 @@ void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   detail::canonical<V, I, O> const c(a, where);
   if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
     detail::refill_mismatch("dia");
+  if (symmetric)
+    detail::check_symmetric("dia", c.view, where, true);
   detail::dia_grid const g{rows, cols, block};
   int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
   auto const part_of = [&](int part) { return detail::dia_part(g, c.view.row_ptr, part, parts); };
-  bool good = true; // as many entries, all of them stored: the same
+  bool good = true; // as many entries, all of them stored or mirrored: the same
   detail::parallel(parts, [&](int part) {
     if (!detail::dia_holds(c.view, g, *this, part_of(part), part_of(part + 1)))
       __atomic_store_n(&good, false, __ATOMIC_RELAXED);

@@ -194,30 +194,52 @@ ell<V, I, O> first_entries(csr_view<V, I, O> const& a, I width, cpu const& where
   return b;
 }
 
+/// Entry s of row i, or some entry where the row has fewer: what is read without a branch. Where
+/// lengths vary, the branch is guessed wrong once a row and column.
+template <class V, class I, class O>
+std::size_t entry_or_last(csr_view<V, I, O> const& a, std::size_t i, std::size_t s) {
+  return std::min(static_cast<std::size_t>(a.row_ptr[i]) + s, static_cast<std::size_t>(a.nnz) - 1);
+}
+
+/// The values of the first entries of each row of a, which has b's pattern, to b's place `val`.
+template <class V, class I, class O>
+void refill_first_entries(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, V* val,
+                          cpu const& where) {
+  if (a.nnz == 0)
+    return;
+  ell_shares(
+      static_cast<std::size_t>(b.rows), b.stored(), where, [&](std::size_t begin, std::size_t end) {
+        in_strips(begin, end, static_cast<std::size_t>(b.width), [&](std::size_t i, std::size_t s) {
+          V const v = a.val[entry_or_last(a, i, s)];
+          val[s * b.stride + i] = s < static_cast<std::size_t>(b.row_len[i]) ? v : V{};
+        });
+      });
+}
+
 /// Whether b holds the first entries of each row of a canonical a of the same shape: those columns,
 /// as many as there are, up to b.width.
 template <class V, class I, class O>
 bool holds_first_entries(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, cpu const& where) {
   bool good = true;
-  ell_shares(static_cast<std::size_t>(b.rows), b.stored(), where,
-             [&](std::size_t begin, std::size_t end) {
-               bool mine = true;
-               for (std::size_t i = begin; i < end; ++i) {
-                 auto const length = static_cast<O>(a.row_ptr[i + 1] - a.row_ptr[i]);
-                 mine = mine && std::cmp_equal(b.row_len[i], std::cmp_less(length, b.width)
-                                                                 ? static_cast<I>(length)
-                                                                 : b.width);
-               }
-               if (mine) // else a may hold fewer
-                 in_strips(begin, end, static_cast<std::size_t>(b.width),
-                           [&](std::size_t i, std::size_t s) {
-                             if (s < static_cast<std::size_t>(b.row_len[i]))
-                               mine &= b.col[s * b.stride + i] ==
-                                       a.col[static_cast<std::size_t>(a.row_ptr[i]) + s];
-                           });
-               if (!mine)
-                 __atomic_store_n(&good, false, __ATOMIC_RELAXED);
-             });
+  ell_shares(
+      static_cast<std::size_t>(b.rows), b.stored(), where, [&](std::size_t begin, std::size_t end) {
+        bool mine = true;
+        for (std::size_t i = begin; i < end; ++i) {
+          auto const length = static_cast<O>(a.row_ptr[i + 1] - a.row_ptr[i]);
+          mine = mine &&
+                 std::cmp_equal(b.row_len[i],
+                                std::cmp_less(length, b.width) ? static_cast<I>(length) : b.width);
+        }
+        if (mine && a.nnz != 0) // else a may hold fewer
+          in_strips(
+              begin, end, static_cast<std::size_t>(b.width), [&](std::size_t i, std::size_t s) {
+                mine = static_cast<int>(mine) &
+                       (static_cast<int>(s >= static_cast<std::size_t>(b.row_len[i])) |
+                        static_cast<int>(b.col[s * b.stride + i] == a.col[entry_or_last(a, i, s)]));
+              });
+        if (!mine)
+          __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+      });
   return good;
 }
 
@@ -417,9 +439,7 @@ void ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz ||
       !detail::holds_first_entries(view(), c.view, where))
     detail::refill_mismatch("ell");
-  detail::each_entry(view(), where, [&](std::size_t i, std::size_t s, std::size_t at) {
-    val[at] = c.view.val[static_cast<std::size_t>(c.view.row_ptr[i]) + s];
-  });
+  detail::refill_first_entries(view(), c.view, val.data(), where);
 }
 
 } // namespace tulle

@@ -376,9 +376,7 @@ void hyb<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
     });
   if (!good)
     detail::refill_mismatch("hyb");
-  detail::each_entry(view().regular(), where, [&](std::size_t i, std::size_t s, std::size_t at) {
-    val[at] = c.view.val[static_cast<std::size_t>(c.view.row_ptr[i]) + s];
-  });
+  detail::refill_first_entries(view().regular(), c.view, val.data(), where);
   parts.each([&](std::size_t, std::size_t k, std::size_t at) { coo_val[at] = c.view.val[k]; });
 }
 

@@ -3,10 +3,9 @@
 /// A matrix from triplets, or from small dense matrices with their places (Liu, thesis 2015, sec.
 /// 2.2.1).
 ///
-///     auto a = tulle::from_triplets<double>(rows, cols, row, col, val);                   //
-///     duplicates add up auto b = tulle::from_triplets<double>(rows, cols, row, col, val,
-///     tulle::combine::last); auto k = tulle::assemble<double>(nodes, nodes, elements); // finite
-///     elements
+///     auto a = tulle::from_triplets<double>(rows, cols, row, col, val); // duplicates add up
+///     auto b = tulle::from_triplets<double>(rows, cols, row, col, val, tulle::combine::last);
+///     auto k = tulle::assemble<double>(nodes, nodes, elements);         // finite elements
 ///
 /// Entries of one place are combined in the order given, so the bits are the same for every number
 /// of threads. Rows come out sorted. What fails, a combine that throws included, leaves nothing

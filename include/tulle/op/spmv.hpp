@@ -6,18 +6,25 @@
 ///     tulle::spmv(tulle::cpu{.threads = 4}, 1.0, a, x, 0.0, y);
 ///     auto plan = tulle::spmv_plan(a);                      // once per pattern
 ///     tulle::spmv(plan, 1.0, a, x, 0.0, y);                 // allocates nothing
+///     tulle::spmv(1.0, a, x, 0.0, y, {.method = tulle::spmv_method::merge});
 ///
 /// A is an owner, a view, any_matrix, transposed(a) or scaled(a, s). x and y may not overlap each
 /// other, nor y the arrays of A. beta == 0 does not read y; alpha == 0 reads neither A nor x. Same
 /// bits for every number of threads.
 #pragma once
 #include "tulle/core/plan.hpp"
+#include "tulle/op/spmv_method.hpp"
 #include "tulle/view/transposed.hpp"
 #include "tulle/view/vector.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace tulle {
+
+/// What a format's product may be asked for beside automatic, which is the first of them; none
+/// where there is one way.
+std::span<spmv_method const> spmv_methods(format f) noexcept;
 
 namespace detail {
 
@@ -36,9 +43,9 @@ struct spmv_operand {
 class spmv_plan : public plan {
 public:
   template <matrix A>
-  explicit spmv_plan(A const& a) : spmv_plan(where{}, a) {}
+  explicit spmv_plan(A const& a, spmv_options o = {}) : spmv_plan(where{}, a, o) {}
   template <matrix A>
-  spmv_plan(where const& w, A const& a);
+  spmv_plan(where const& w, A const& a, spmv_options o = {});
 
   struct state; // what the kernel sees: src/kernel/spmv.hpp
   ~spmv_plan();
@@ -51,7 +58,7 @@ public:
   }
 
 private:
-  void make(where const& w, detail::spmv_operand a);
+  void make(where const& w, detail::spmv_operand a, spmv_options o);
   state* state_ = nullptr;
 };
 
@@ -71,7 +78,8 @@ inline constexpr value_kind kind_of = std::is_same_v<V, float>                 ?
 
 /// The door into the library: checks, plans where no plan is given, runs.
 void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
-          void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size);
+          void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size,
+          spmv_options o = {});
 
 // Declared before any body: wrappers may stand on each other in either order.
 template <class View, class F>
@@ -107,33 +115,34 @@ V factor_of(View const& a) {
 
 template <class V, class A>
 void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a, vector_view<V const> x,
-                V beta, vector_view<V> y) {
+                V beta, vector_view<V> y, spmv_options o = {}) {
   auto const view = view_of(a);
   V const scaled_alpha = alpha * factor_of<V>(view);
   with_operand(view, [&](spmv_operand operand) {
-    spmv(plan, w, kind_of<V>, &scaled_alpha, operand, x.data(), x.size(), &beta, y.data(),
-         y.size());
+    spmv(plan, w, kind_of<V>, &scaled_alpha, operand, x.data(), x.size(), &beta, y.data(), y.size(),
+         o);
   });
 }
 
 } // namespace detail
 
 template <matrix A>
-spmv_plan::spmv_plan(where const& w, A const& a) {
-  detail::with_operand(detail::view_of(a), [&](detail::spmv_operand operand) { make(w, operand); });
+spmv_plan::spmv_plan(where const& w, A const& a, spmv_options o) {
+  detail::with_operand(detail::view_of(a),
+                       [&](detail::spmv_operand operand) { make(w, operand, o); });
 }
 
 /// y = alpha A x + beta y, on the policy's backend.
 template <typed_matrix A>
 void spmv(where const& w, value_t<A> alpha, A const& a, vector_view<value_t<A> const> x,
-          value_t<A> beta, vector_view<value_t<A>> y) {
-  detail::spmv_typed<value_t<A>>(nullptr, w, alpha, a, x, beta, y);
+          value_t<A> beta, vector_view<value_t<A>> y, spmv_options o = {}) {
+  detail::spmv_typed<value_t<A>>(nullptr, w, alpha, a, x, beta, y, o);
 }
 /// The same where the data is.
 template <typed_matrix A>
 void spmv(value_t<A> alpha, A const& a, vector_view<value_t<A> const> x, value_t<A> beta,
-          vector_view<value_t<A>> y) {
-  detail::spmv_typed<value_t<A>>(nullptr, where{}, alpha, a, x, beta, y);
+          vector_view<value_t<A>> y, spmv_options o = {}) {
+  detail::spmv_typed<value_t<A>>(nullptr, where{}, alpha, a, x, beta, y, o);
 }
 /// The same with what was planned for a's pattern.
 template <typed_matrix A>
@@ -148,13 +157,13 @@ using element_t = std::remove_cvref_t<decltype(*std::declval<Y&>().data())>;
 
 template <matrix A, class X, class Y>
 requires(!typed_matrix<A>) void spmv(where const& w, element_t<Y> alpha, A const& a, X const& x,
-                                     element_t<Y> beta, Y&& y) {
-  detail::spmv_typed<element_t<Y>>(nullptr, w, alpha, a, x, beta, y);
+                                     element_t<Y> beta, Y&& y, spmv_options o = {}) {
+  detail::spmv_typed<element_t<Y>>(nullptr, w, alpha, a, x, beta, y, o);
 }
 template <matrix A, class X, class Y>
 requires(!typed_matrix<A>) void spmv(element_t<Y> alpha, A const& a, X const& x, element_t<Y> beta,
-                                     Y&& y) {
-  detail::spmv_typed<element_t<Y>>(nullptr, where{}, alpha, a, x, beta, y);
+                                     Y&& y, spmv_options o = {}) {
+  detail::spmv_typed<element_t<Y>>(nullptr, where{}, alpha, a, x, beta, y, o);
 }
 template <matrix A, class X, class Y>
 requires(!typed_matrix<A>) void spmv(spmv_plan& plan, element_t<Y> alpha, A const& a, X const& x,

@@ -2,12 +2,15 @@
 
 // src/cpu/spmv/csr.cpp:  y = alpha*A*x + beta*y, A in CSR.
 //
-// By rows, as rows.hpp says; the transpose by scatter.hpp. Bytes that must move, double with 32-bit
-// indices: 12 an entry, 12 a row and 8 a column; 2 flops an entry, so memory binds.
+// By rows.hpp, merge.hpp or segments.hpp, as the method says; the transpose by scatter.hpp. Bytes
+// that must move, double with 32-bit indices: 12 an entry, 12 a row and 8 a column; 2 flops an
+// entry, so memory binds.
 #include "tulle/format/csr.hpp"
 
+#include "cpu/spmv/merge.hpp"
 #include "cpu/spmv/rows.hpp"
 #include "cpu/spmv/scatter.hpp"
+#include "cpu/spmv/segments.hpp"
 #include "kernel/instantiate.hpp"
 
 namespace tulle::simd::TULLE_ISA {
@@ -17,6 +20,14 @@ template <class V, class I, class O>
 std::size_t prepare(csr_view<V, I, O> const& a, plan_view& p) {
   if (p.transposed)
     return prepare_scatter<V>(a.col, a.nnz, p);
+  if (p.wanted == spmv_method::merge) {
+    p.method = "merge";
+    return merge_tiles<plain<V>>(a.rows, a.nnz, p.threads).bytes();
+  }
+  if (p.wanted == spmv_method::segments) {
+    p.method = "segments";
+    return segment_blocks<plain<V>>(a.nnz, p.threads).bytes();
+  }
   p.method = "rows";
   return rows_workspace<V>(a.rows, a.nnz, p.threads);
 }
@@ -25,6 +36,12 @@ template <class V, class I, class O>
 void spmv(V alpha, csr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p) {
   if (p.transposed)
     scatter_lines(alpha, a.row_ptr, a.col, a.val, a.rows, a.cols, a.nnz, x, beta, y, p);
+  else if (p.wanted == spmv_method::merge)
+    multiply_merge(*as_plain(&alpha), a.row_ptr, a.col, as_plain(a.val), a.rows, a.nnz, as_plain(x),
+                   *as_plain(&beta), as_plain(y), p);
+  else if (p.wanted == spmv_method::segments)
+    multiply_segments(*as_plain(&alpha), a.row_ptr, a.col, as_plain(a.val), a.rows, a.nnz,
+                      as_plain(x), *as_plain(&beta), as_plain(y), p);
   else
     multiply_rows(alpha, a.row_ptr, a.col, a.val, a.rows, a.nnz, x, beta, y, p);
 }

@@ -11,6 +11,8 @@
 // streamed past the caches. Five full diagonals: 56 a row where csr has 80, so at best 1.43 times
 // as fast as the bound of csr; 27: 232 of 344, 1.48.
 //
+// A symmetric matrix by dia_symmetric.hpp, its transpose as well.
+//
 // The transpose by scatter.hpp, a block or 64 rows of strays the unit: a stretch of a diagonal adds
 // to as long a stretch of y. Holes are skipped only where x is not finite.
 #include "tulle/format/dia.hpp"
@@ -24,12 +26,12 @@
 namespace tulle::simd::TULLE_ISA {
 namespace {
 
-// A strip that is all of a block reads values as one stream. On Zen 4 with two threads, times as of
-// blocks of 32 doubles, eight vectors, where strips were half of blocks of 64 or less: 1.2 to 2.
-// Prefetching values 4 KiB ahead: 1.05 to 1.15.
+// A strip that is all of a block reads values as one stream. Two threads on Zen 4, times as of
+// blocks of 32 doubles, for blocks of 64 in two strips: lattice 1.5, poisson2d5 1.7, poisson3d27
+// 2.6. Values prefetched 4 KiB ahead: 1.1 on both grids; y or x 2 KiB ahead: 1.0 to 1.1.
 constexpr int strip_vectors = 8;
-// Whether y goes past the caches where it is large. With 32-byte vectors on Zen 4, 1.0 to 1.1 times
-// as long; not measured where the wide set runs.
+// Whether y goes past the caches where it is large. Two threads on Zen 4: 1.0 to 1.1 times as long
+// on grids, 1.4 on lattice with 32-byte vectors; no difference to be seen with 64.
 constexpr bool streams_y = HWY_MAX_BYTES == 64;
 constexpr std::int64_t stream_from = std::int64_t{4} << 20; // bytes of y
 constexpr std::int64_t stray_unit = 64; // rows with strays, as a unit of the transpose
@@ -76,6 +78,20 @@ HWY_NOINLINE std::int64_t correct_sums(dia_call<V, I, O> const& c, V* sums, std:
   return stray;
 }
 
+/// The first row of strays from `row` on.
+template <class V, class I, class O>
+std::int64_t stray_from(dia_view<V, I, O> const& a, std::int64_t row) {
+  std::int64_t lo = 0;
+  for (std::int64_t hi = a.stray_rows; lo < hi;) {
+    std::int64_t const mid = (lo + hi) / 2;
+    if (a.stray_row[mid] < row)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
 template <class D, class V>
 HWY_INLINE void stream_pieces(D d, hn::Vec<D> v, V* y) {
   if constexpr (sizeof(decltype(hn::Zero(d).raw)) > 16) {
@@ -119,14 +135,7 @@ HWY_NOINLINE void multiply_blocks(dia_call<V, I, O> const& c, std::int64_t b, st
   constexpr int strip = vectors * lanes;
   auto const& a = c.a;
   std::int64_t first = a.diagonals; // diagonal that meets the block
-  std::int64_t stray = 0;           // row of strays from here on
-  for (std::int64_t hi = a.stray_rows; stray < hi;) {
-    std::int64_t const mid = (stray + hi) / 2;
-    if (a.stray_row[mid] < b * c.height)
-      stray = mid + 1;
-    else
-      hi = mid;
-  }
+  std::int64_t stray = stray_from(a, b * c.height);
   std::int64_t next_stray = stray < a.stray_rows ? a.stray_row[stray] : INT64_MAX;
   for (; b < end; ++b) {
     std::int64_t const top = b * c.height;
@@ -202,16 +211,9 @@ std::int64_t chunk_begin(dia_call<V, I, O> const& c, std::int64_t chunk, std::in
   if (static_cast<std::int64_t>(c.a.strays) < stored / 8 || chunk == chunks)
     return blocks * chunk / chunks;
   auto const before = [&](std::int64_t b) {
-    std::int64_t lo = 0;
-    for (std::int64_t hi = c.a.stray_rows; lo < hi;) {
-      std::int64_t const mid = (lo + hi) / 2;
-      if (c.a.stray_row[mid] < b * c.height)
-        lo = mid + 1;
-      else
-        hi = mid;
-    }
+    std::int64_t const stray = stray_from(c.a, b * c.height);
     return c.a.block_ptr[b] * c.height + b * c.height +
-           (c.a.stray_rows > 0 ? static_cast<std::int64_t>(c.a.stray_ptr[lo]) : 0);
+           (c.a.stray_rows > 0 ? static_cast<std::int64_t>(c.a.stray_ptr[stray]) : 0);
   };
   std::int64_t const wanted = before(blocks) / chunks * chunk;
   std::int64_t lo = 0;
@@ -254,8 +256,18 @@ void multiply(dia_call<V, I, O> const& c, plan_view const& p) {
   }
 }
 
+} // namespace
+} // namespace tulle::simd::TULLE_ISA
+
+#include "cpu/spmv/dia_symmetric.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
 template <class V, class I, class O>
 std::size_t prepare(dia_view<V, I, O> const& a, plan_view& p) {
+  if (a.symmetric)
+    return prepare_symmetric_dia(a, p);
   if (!p.transposed) {
     p.method = a.stray_rows > 0 ? "diagonals and strays" : "diagonals";
     return static_cast<std::size_t>(p.threads) * sizeof(share);
@@ -332,7 +344,7 @@ template <class V, class I, class O>
 void spmv(V alpha, dia_view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p) {
   std::int64_t const height = a.block;
   std::int64_t const blocks = (a.rows + height - 1) / height;
-  if (p.transposed) {
+  if (p.transposed && !a.symmetric) {
     std::int64_t const units = blocks + (a.stray_rows + stray_unit - 1) / stray_unit;
     multiply_scatter(alpha, a.cols, units, beta, y, p,
                      [=](std::int64_t u, std::int64_t end, V* out) {
@@ -363,7 +375,10 @@ void spmv(V alpha, dia_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
                             streams_y && overwrite && p.streaming && address % 16 == 0 &&
                                 a.rows * static_cast<std::int64_t>(sizeof(V)) >= stream_from,
                             address % HWY_MAX_BYTES == 0};
-  multiply(c, p);
+  if (a.symmetric)
+    multiply_symmetric_dia(c, p);
+  else
+    multiply(c, p);
 }
 
 } // namespace

@@ -50,6 +50,13 @@ inline void check_room(char const* format, double bytes, std::size_t csr_bytes, 
          format, bytes, bytes / static_cast<double>(csr_bytes), limit);
 }
 
+/// Prefetches an array.
+template <class T>
+void ask_for(T const* p, std::size_t n) {
+  for (std::size_t at = 0; at < n * sizeof(T); at += 64)
+    __builtin_prefetch(reinterpret_cast<char const*>(p) + at);
+}
+
 /// Whether two arrays hold the same plain values.
 template <class T>
 bool same(T const* a, T const* b, std::size_t n) {

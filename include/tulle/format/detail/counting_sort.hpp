@@ -77,25 +77,32 @@ constexpr std::size_t most_blocks = 1024; // streams that are written at once
 // 20 235, 194 (.88); random rows 198, 77 (.99); lp 178, 86 (.98); permutation 174, 60 (1).
 constexpr std::size_t many_entries = std::size_t{8} << 20;
 
-/// Whether entries go to buckets far from those of the entries before them, by a sample of
+/// The share of entries whose buckets are far from those of the entries before them, by a sample of
 /// stretches.
 template <class I>
-bool jumps(I const* bucket, std::size_t entries) {
+double far_share(I const* bucket, std::size_t entries) {
   constexpr std::size_t stretches = 16, length = 2048, slots = 4096;
   constexpr int line = 3; // eight buckets begin on a cache line of values, if they are as many
   std::size_t fresh = 0;
+  std::size_t const count = std::min(length, entries / stretches);
   for (std::size_t s = 0; s < stretches; ++s) {
     I seen[slots]; // one bucket's line for each slot, as in a cache
     std::fill_n(seen, slots, I(-1));
     I const* const first = bucket + entries / stretches * s;
-    for (std::size_t k = 0; k < length; ++k) {
+    for (std::size_t k = 0; k < count; ++k) {
       I const at = static_cast<I>(first[k] >> line);
       I& slot = seen[static_cast<std::size_t>(at) % slots];
       fresh += slot != at;
       slot = at;
     }
   }
-  return fresh > stretches * length * (entries < many_entries ? 19 : 10) / 20;
+  return count == 0 ? 0 : static_cast<double>(fresh) / static_cast<double>(stretches * count);
+}
+
+/// Whether entries jump so that sorting them by blocks pays.
+template <class I>
+bool jumps(I const* bucket, std::size_t entries) {
+  return far_share(bucket, entries) > (entries < many_entries ? .95 : .5);
 }
 
 // Entries between asking for the place of one and writing to it. Writes that miss the first cache

@@ -121,6 +121,26 @@ using csr5_pointer = std::make_unsigned_t<I>;
 template <class I>
 constexpr csr5_pointer<I> csr5_mark = csr5_pointer<I>(1) << (8 * sizeof(I) - 1);
 
+/// One tile from csr's order to csr5's, or back.
+template <bool back, class T>
+void turn_tile(T const* in, T* out, std::size_t lanes, std::size_t steps) {
+  auto const turn = [&](std::size_t lanes, std::size_t steps) {
+    for (std::size_t j = 0; j < steps; ++j)
+      for (std::size_t i = 0; i < lanes; ++i)
+        if constexpr (back)
+          out[i * steps + j] = in[j * lanes + i];
+        else
+          out[j * lanes + i] = in[i * steps + j];
+  };
+  // The usual sizes known to the compiler.
+  if (lanes == 4 && steps == 16)
+    turn(4, 16);
+  else if (lanes == 8 && steps == 16)
+    turn(8, 16);
+  else
+    turn(lanes, steps);
+}
+
 /// Tiles from csr's order to csr5's, or back; `to` and `from` may be the same array. What is no
 /// whole tile is copied.
 template <bool back, class T>
@@ -132,27 +152,12 @@ void turn_tiles(T const* from, T* to, std::size_t entries, int omega, int sigma,
   int const parts = parts_for(entries, where.threads);
   parallel(parts, [&](int part) {
     T tile[csr5_most_entries];
-    auto const turn = [&](std::size_t lanes, std::size_t steps, std::size_t t) {
-      T const* const in = from + t * n;
-      T* const out = from == to ? tile : to + t * n;
-      for (std::size_t j = 0; j < steps; ++j)
-        for (std::size_t i = 0; i < lanes; ++i)
-          if constexpr (back)
-            out[i * steps + j] = in[j * lanes + i];
-          else
-            out[j * lanes + i] = in[i * steps + j];
+    std::size_t const end = split(whole, part + 1, parts);
+    for (std::size_t t = split(whole, part, parts); t < end; ++t) {
+      turn_tile<back>(from + t * n, from == to ? tile : to + t * n, lanes, steps);
       if (from == to)
         std::copy_n(tile, n, to + t * n);
-    };
-    std::size_t const end = split(whole, part + 1, parts);
-    // The usual sizes known to the compiler.
-    for (std::size_t t = split(whole, part, parts); t < end; ++t)
-      if (lanes == 4 && steps == 16)
-        turn(4, 16, t);
-      else if (lanes == 8 && steps == 16)
-        turn(8, 16, t);
-      else
-        turn(lanes, steps, t);
+    }
   });
   if (from != to)
     std::copy(from + whole * n, from + entries, to + whole * n);

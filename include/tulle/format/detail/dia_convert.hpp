@@ -4,6 +4,7 @@
 /// diagonals are worth keeping.
 #pragma once
 #include "tulle/format/csr.hpp"
+#include "tulle/format/detail/symmetric.hpp"
 
 #include <atomic>
 
@@ -118,9 +119,11 @@ void dia_runs(csr_view<V, I, O> const& a, dia_grid const& g, array<I> const& dia
 }
 
 /// on(k, d) for each entry k of the run's first row that lies on the d-th diagonal of its block,
-/// off(k, j) for the j-th of the others. Returns how many others there are.
-template <class I, class On, class Off>
-std::size_t dia_sort(dia_run const& r, I const* col, array<I> const& diagonal, On on, Off off) {
+/// off(k, j) for the j-th of the others. Returns how many others there are. Where m is symmetric,
+/// what mirrors an entry of a diagonal is neither.
+template <class Dia, class I, class On, class Off>
+std::size_t dia_sort(dia_run const& r, I const* col, Dia const& m, On on, Off off) {
+  auto const& diagonal = m.diagonal;
   std::size_t d = 0;
   std::size_t others = 0;
   for (std::size_t k = r.entry; k < r.entry + r.length; ++k) {
@@ -129,7 +132,8 @@ std::size_t dia_sort(dia_run const& r, I const* col, array<I> const& diagonal, O
       ++d;
     if (d < r.diagonals.count && diagonal[r.diagonals.first + d] == o)
       on(k, d);
-    else
+    else if (!(m.symmetric && o > 0 &&
+               std::binary_search(diagonal.begin(), diagonal.end(), static_cast<I>(-o))))
       off(k, others++);
   }
   return others;
@@ -176,19 +180,22 @@ struct dia_counter {
   }
 };
 
-/// The diagonals that are full enough to be kept as such, and the entries on them.
+/// The diagonals that are full enough to be kept as such, and the entries on them; where symmetric,
+/// those that are not above the main one, and the entries on them and on their mirror images.
 template <class I>
 struct dia_choice {
   array<I> diagonal;
   std::size_t entries = 0;
 
   template <class V, class O>
-  dia_choice(csr_view<V, I, O> const& a, dia_grid const& g, double fill, cpu const& where) {
+  dia_choice(csr_view<V, I, O> const& a, dia_grid const& g, double fill, bool symmetric,
+             cpu const& where) {
     auto const nnz = static_cast<std::size_t>(a.nnz);
     if (nnz == 0)
       return;
     auto const kept = [&](std::int64_t o, I n) {
-      return n != 0 && static_cast<double>(n) >= fill * static_cast<double>(g.slots(o));
+      return n != 0 && !(symmetric && o > 0) &&
+             static_cast<double>(n) >= fill * static_cast<double>(g.slots(o));
     };
     std::size_t const all = static_cast<std::size_t>(a.rows) + static_cast<std::size_t>(a.cols) - 1;
     if (all / 16 > nnz + (1 << 16)) { // far more diagonals than entries: no counter for each
@@ -206,7 +213,7 @@ struct dia_choice {
                 f(each[k], n);
             }
           },
-          1, where);
+          1, symmetric, where);
       return;
     }
     array<I> count(all, where.memory);
@@ -233,19 +240,19 @@ struct dia_choice {
             if (auto const o = static_cast<std::int64_t>(d) - g.rows + 1; kept(o, count[d]))
               f(static_cast<I>(o), count[d]);
         },
-        zeros, where);
+        zeros, symmetric, where);
   }
 
 private:
   /// walk(part, parts, f) calls f(diagonal, entries) for those to keep, in order.
   template <class Walk>
-  void choose(Walk walk, int parts, cpu const& where) {
+  void choose(Walk walk, int parts, bool symmetric, cpu const& where) {
     array<std::size_t> number(static_cast<std::size_t>(parts) + 1, std::size_t(0), where.memory);
     array<std::size_t> sum(static_cast<std::size_t>(parts), std::size_t(0), where.memory);
     parallel(parts, [&](int part) {
-      walk(part, parts, [&](I, I n) {
+      walk(part, parts, [&](I o, I n) {
         ++number[static_cast<std::size_t>(part) + 1];
-        sum[static_cast<std::size_t>(part)] += static_cast<std::size_t>(n);
+        sum[static_cast<std::size_t>(part)] += static_cast<std::size_t>(n) << (symmetric && o < 0);
       });
     });
     for (std::size_t p = 0; p < sum.size(); ++p) {
@@ -291,8 +298,7 @@ void dia_fill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, dia_strays 
     auto const first = static_cast<std::size_t>(m.block_ptr[r.block]);
     std::size_t const in_block = r.row % block;
     auto const nothing = [](std::size_t, std::size_t) {};
-    std::size_t const others =
-        m.stray_row.empty() ? 0 : dia_sort(r, a.col, m.diagonal, nothing, nothing);
+    std::size_t const others = m.stray_row.empty() ? 0 : dia_sort(r, a.col, m, nothing, nothing);
     if constexpr (pattern) {
       if (zeroed == r.block) { // just before it is written: it stays in the cache
         std::fill_n(m.val.data() + first * block, r.diagonals.count * block, V{});
@@ -304,7 +310,7 @@ void dia_fill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, dia_strays 
       }
     }
     dia_sort(
-        r, a.col, m.diagonal,
+        r, a.col, m,
         [&](std::size_t k, std::size_t d) {
           V* const out = m.val.data() + (first + d) * block + in_block;
           V const* const in = a.val + k;
@@ -339,7 +345,7 @@ bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std:
     std::size_t const in_block = r.row % block;
     auto const first = static_cast<std::size_t>(m.block_ptr[r.block]);
     std::size_t const others = dia_sort(
-        r, a.col, m.diagonal,
+        r, a.col, m,
         [&](std::size_t, std::size_t d) {
           mask_bits(
               m.mask.data() + (first + d) * bytes, in_block, in_block + r.rows,
@@ -355,7 +361,7 @@ bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std:
     if (!good)
       return;
     dia_sort(
-        r, a.col, m.diagonal, [](std::size_t, std::size_t) {},
+        r, a.col, m, [](std::size_t, std::size_t) {},
         [&](std::size_t k, std::size_t j) {
           for (std::size_t i = 0; i < r.rows; ++i)
             good = good && m.stray_col[at.entry + i * others + j] == a.col[k + i * r.length];
@@ -364,6 +370,63 @@ bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std:
     at.entry += others * r.rows;
   });
   return good;
+}
+
+/// The strays' invariants, when all others hold.
+template <class View>
+void check_dia_strays(View const& a) {
+  using V = typename View::value;
+  using I = typename View::index;
+  using O = typename View::offset;
+  auto const is_kept = [&](I o) {
+    return std::binary_search(a.diagonal, a.diagonal + a.diagonals, o);
+  };
+  auto const lines = static_cast<std::size_t>(a.stray_rows);
+  check_indices("dia: stray_row", a.stray_row, lines, a.rows);
+  if (lines != 0 || a.strays != 0)
+    check_pointers("dia: stray_ptr", lines != 0 ? a.stray_ptr : nullptr, lines, a.strays);
+  check_indices("dia: stray_col", a.stray_col, static_cast<std::size_t>(a.strays), a.cols);
+  check_present("dia: stray_val", a.stray_val, static_cast<std::size_t>(a.strays));
+  for (std::size_t r = 0; r < lines; ++r) {
+    if (r > 0 && a.stray_row[r] <= a.stray_row[r - 1])
+      fail(errc::bad_structure, "dia: stray_row does not ascend from %lld to %lld at %zu",
+           static_cast<long long>(a.stray_row[r - 1]), static_cast<long long>(a.stray_row[r]), r);
+    if (a.stray_ptr[r] == a.stray_ptr[r + 1])
+      fail(errc::bad_structure, "dia: stray_row[%zu] is %lld, a row without strays", r,
+           static_cast<long long>(a.stray_row[r]));
+    for (O k = a.stray_ptr[r]; k < a.stray_ptr[r + 1]; ++k) {
+      if (k > a.stray_ptr[r] && a.stray_col[k] <= a.stray_col[k - 1])
+        fail(errc::bad_structure, "dia: stray_col does not ascend from %lld to %lld at %lld",
+             static_cast<long long>(a.stray_col[k - 1]), static_cast<long long>(a.stray_col[k]),
+             static_cast<long long>(k));
+      if (is_kept(static_cast<I>(a.stray_col[k] - a.stray_row[r])))
+        fail(errc::bad_structure, "dia: stray_col[%lld] is %lld, which lies on diagonal %lld",
+             static_cast<long long>(k), static_cast<long long>(a.stray_col[k]),
+             static_cast<long long>(a.stray_col[k] - a.stray_row[r]));
+      if (a.symmetric && is_kept(static_cast<I>(a.stray_row[r] - a.stray_col[k])))
+        fail(errc::bad_structure, "dia: stray_col[%lld] is %lld, which mirrors diagonal %lld",
+             static_cast<long long>(k), static_cast<long long>(a.stray_col[k]),
+             static_cast<long long>(a.stray_row[r] - a.stray_col[k]));
+    }
+  }
+  for (std::size_t r = 0; a.symmetric && r < lines; ++r)
+    for (O k = a.stray_ptr[r]; k < a.stray_ptr[r + 1]; ++k) {
+      I const* const end = a.stray_row + lines;
+      I const* const twin_row = std::lower_bound(a.stray_row, end, a.stray_col[k]);
+      O twin = 0;
+      O last = 0;
+      if (twin_row != end && *twin_row == a.stray_col[k]) {
+        last = a.stray_ptr[twin_row - a.stray_row + 1];
+        twin = static_cast<O>(std::lower_bound(a.stray_col + a.stray_ptr[twin_row - a.stray_row],
+                                               a.stray_col + last, a.stray_row[r]) -
+                              a.stray_col);
+      }
+      if (twin == last || a.stray_col[twin] != a.stray_row[r] ||
+          !same<V>(a.stray_val + twin, a.stray_val + k, 1))
+        fail(errc::bad_structure,
+             "dia: stray_val[%lld] has no equal twin, as strays of a symmetric dia have",
+             static_cast<long long>(k));
+    }
 }
 
 } // namespace tulle::detail

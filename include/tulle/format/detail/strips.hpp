@@ -6,6 +6,8 @@
 
 #include <bit>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 namespace tulle {
 
@@ -23,95 +25,64 @@ namespace detail {
 
 constexpr int most_strip_rows = 64;
 
-/// A sorted run of entries: what is left of a row of csr, or of a run that was merged before.
 template <class V, class I>
-struct row_run {
-  I const* col;
-  I const* end;
-  V const* val;
-  int bits;
-  I row; // in strip
-  bool done() const { return col == end; }
-  I word() const { return static_cast<I>(*col << bits | row); }
-  V value() const { return *val; }
-  void step() { ++col, ++val; }
+struct strip_entry {
+  V val;
+  I word;
 };
-template <class V, class I>
-struct merged_run {
-  struct entry {
-    V val;
-    I word;
-  };
-  entry const* at;
-  entry const* end;
-  bool done() const { return at == end; }
-  I word() const { return at->word; }
-  V value() const { return at->val; }
-  void step() { ++at; }
-};
-
-/// put(word, value) for the entries of two runs in order. A branch on the order is guessed right
-/// where rows resemble one another.
-template <class Run, class Put>
-void merge_runs(Run a, Run b, Put put) {
-  while (!a.done() && !b.done()) {
-    if (b.word() < a.word()) {
-      put(b.word(), b.value());
-      b.step();
-    } else {
-      put(a.word(), a.value());
-      a.step();
-    }
-  }
-  for (; !a.done(); a.step())
-    put(a.word(), a.value());
-  for (; !b.done(); b.step())
-    put(b.word(), b.value());
-}
 
 /// Rows [first, last) as one strip sorted by column. out_col and out_val may be those of a; scratch
 /// has room for the strip twice, `room` entries each.
 template <class V, class I, class O>
 void write_sorted(csr_view<V, I, O> const& a, std::size_t first, std::size_t last, int bits,
-                  typename merged_run<V, I>::entry* scratch, std::size_t room, I* out_col,
-                  V* out_val) {
-  using merged = merged_run<V, I>;
-  using entry = typename merged::entry;
-  // Neighbours are merged until one is left: rows first, all of them before anything is written.
-  std::size_t run[most_strip_rows + 1]; // where each begins, from the strip's first entry
-  std::size_t runs = 0;
+                  strip_entry<V, I>* scratch, std::size_t room, I* out_col, V* out_val) {
+  using U = std::make_unsigned_t<I>;
+  constexpr std::size_t few = 32; // entries below which clearing the counters would cost most
+  constexpr int most_bits = 8;    // of a digit
   auto const base = static_cast<std::size_t>(a.row_ptr[first]);
-  auto const row = [&](std::size_t i) {
-    auto const k = static_cast<std::size_t>(a.row_ptr[std::min(i, last)]);
-    auto const end = static_cast<std::size_t>(a.row_ptr[std::min(i + 1, last)]);
-    return row_run<V, I>{a.col + k, a.col + end, a.val + k, bits, static_cast<I>(i - first)};
-  };
-  entry* from = scratch;
-  entry* to = scratch + room;
-  entry* at = from;
-  for (std::size_t i = first; i < last; i += 2) {
-    run[runs++] = static_cast<std::size_t>(at - from);
-    merge_runs(row(i), row(i + 1), [&](I word, V const& v) { *at++ = {v, word}; });
+  auto const n = static_cast<std::size_t>(a.row_ptr[last]) - base;
+  strip_entry<V, I>* from = scratch;
+  strip_entry<V, I>* to = scratch + room;
+  I least = std::numeric_limits<I>::max();
+  I most = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    auto const begin = static_cast<std::size_t>(a.row_ptr[i]);
+    auto const end = static_cast<std::size_t>(a.row_ptr[i + 1]);
+    if (begin == end)
+      continue;
+    least = std::min(least, a.col[begin]);
+    most = std::max(most, a.col[end - 1]);
+    for (std::size_t k = begin; k < end; ++k)
+      from[k - base] = {a.val[k], static_cast<I>(a.col[k] << bits | static_cast<I>(i - first))};
   }
-  auto const end = [&](std::size_t r) { return r < runs ? from + run[r] : at; };
-  while (runs > 2) {
-    entry* next = to;
-    std::size_t left = 0;
-    for (std::size_t r = 0; r < runs; r += 2) {
-      merged const one{end(r), end(r + 1)};
-      merged const other{end(r + 1), end(r + 2)};
-      run[left++] = static_cast<std::size_t>(next - to);
-      merge_runs(one, other, [&](I word, V const& v) { *next++ = {v, word}; });
+  if (n < few) {
+    std::sort(from, from + n, [](auto const& p, auto const& q) { return p.word < q.word; });
+  } else {
+    // By digits of the column; rows are in order to begin with. Merging the rows pair by pair took
+    // longer where they differ, for the wrong guesses.
+    int const width = std::bit_width(static_cast<U>(most - least));
+    int const digits = (width + most_bits - 1) / most_bits;
+    int const digit = digits == 0 ? 0 : (width + digits - 1) / digits;
+    U const mask = static_cast<U>((U(1) << digit) - 1);
+    for (int shift = 0; shift < width; shift += digit, std::swap(from, to)) {
+      auto const bucket = [=](strip_entry<V, I> const& e) {
+        return static_cast<U>((e.word >> bits) - least) >> shift & mask;
+      };
+      O next[1 << most_bits];
+      std::fill_n(next, mask + 1, O(0));
+      for (std::size_t k = 0; k < n; ++k)
+        ++next[bucket(from[k])];
+      O sum = 0;
+      for (U b = 0; b <= mask; ++b)
+        sum = static_cast<O>(sum + std::exchange(next[b], sum));
+      for (std::size_t k = 0; k < n; ++k)
+        to[next[bucket(from[k])]++] = from[k];
     }
-    runs = left;
-    at = next;
-    std::swap(from, to);
   }
-  std::size_t k = base;
-  merge_runs(merged{from, end(1)}, merged{end(1), at}, [&](I word, V const& v) {
-    out_col[k] = word;
-    out_val[k++] = v;
-  });
+  for (std::size_t k = 0; k < n; ++k) {
+    out_col[base + k] = from[k].word;
+    out_val[base + k] = from[k].val;
+  }
 }
 
 /// Warps of the strip of rows [first, last): as many as its entries fill, or as its longest row
@@ -224,7 +195,7 @@ void write_strips(csr_view<V, I, O> const& a, cmrs_layout const& layout, O const
   if (layout.sorted)
     for (std::size_t s = 0; s < strips; ++s)
       longest = std::max(longest, static_cast<std::size_t>(strip_ptr[s + 1] - strip_ptr[s]));
-  array<typename merged_run<V, I>::entry> scratch(
+  array<strip_entry<V, I>> scratch(
       checked_mul(2 * longest, static_cast<std::size_t>(parts), "cmrs"), where.memory);
   parallel(parts, [&](int part) {
     auto* const mine = scratch.data() + 2 * longest * static_cast<std::size_t>(part);

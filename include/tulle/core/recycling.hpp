@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Memory that is used again: a freed block of a MiB or more waits for the next request of about
+/// its size. Fresh pages cost more than what is written to them, so a loop that builds one matrix
+/// after another is to pay for them once.
+///
+///     tulle::recycling_memory kept;
+///     for (...)
+///       a = transpose(tulle::cpu{.memory = &kept}, b); // the first two take fresh memory
+///
+/// default_memory() is of this kind and keeps at most 256 MiB.
+#pragma once
+#include "tulle/core/array.hpp"
+
+#include <memory_resource>
+#include <mutex>
+#include <vector>
+
+namespace tulle {
+
+class recycling_memory final : public std::pmr::memory_resource {
+public:
+  /// Keeps at most so many bytes; what waited longest goes first.
+  explicit recycling_memory(std::size_t most = SIZE_MAX,
+                            std::pmr::memory_resource* from = nullptr); // nullptr: default_memory()
+  recycling_memory(recycling_memory const&) = delete;
+  recycling_memory& operator=(recycling_memory const&) = delete;
+  /// Everything taken from it must have been given back.
+  ~recycling_memory() override { release(); }
+
+  /// Bytes that wait to be used again.
+  std::size_t waiting() const;
+  /// Gives what waits back to where it came from.
+  void release() noexcept;
+
+private:
+  struct block {
+    void* at;
+    std::size_t bytes;
+  };
+
+  bool passes(std::size_t bytes, std::size_t alignment) const;
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override;
+  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
+    return this == &other;
+  }
+
+  std::pmr::memory_resource* from_;
+  std::size_t most_;
+  mutable std::mutex mutex_;
+  std::size_t bytes_ = 0;      // of the blocks that wait
+  std::vector<block> waiting_; // the oldest first
+};
+
+} // namespace tulle

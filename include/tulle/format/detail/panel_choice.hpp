@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How panels are laid out: options, the columns that stand together, the rows that do.
+#pragma once
+#include "tulle/format/csr.hpp"
+
+#include <bit>
+
+namespace tulle {
+
+// ms of a product, double, two threads, avx2 on Zen 4, panels of 1024, 2048, 4096, 8192 columns: lp
+// 4.0, 3.8, 4.5, 6.5; rmat 18 2.0, 1.9, 2.0, 2.3. Of 2048, 8192, 65536: circuit 2.1, 1.9, 1.9.
+// Groups of 16384, 32768, 65536 rows: rmat 18 1.9 each. Columns by their entries and in their own
+// order: rmat 18 1.9, 2.1; circuit 2.6, 1.9.
+struct panels_options {
+  int width = 0;      ///< columns of a panel: a power of two up to 65536, or 0: as suits
+  int height = 32768; ///< most rows of a group, up to 65536; very small groups take long to build
+  int lanes = 8;      ///< rows side by side, up to 64; 8 has vectors
+  int piece = 8;      ///< what is left of a row is kept together from this many entries on
+  double hot = .5;    ///< columns go by how many entries they have where the sixteenth of them that
+                      ///< has most has more than this share of all; 1: never
+  double limit = 8;   ///< bytes, in multiples of those of csr
+
+  template <class F>
+  void fields(F&& f) {
+    f("width", width);
+    f("height", height);
+    f("lanes", lanes);
+    f("piece", piece);
+    f("hot", hot);
+    f("limit", limit);
+  }
+  static constexpr char const* variants[] = {
+      "width=1:lanes=1:piece=1", "width=16:height=24:hot=0", "width=65536:lanes=2:piece=3",
+      "width=1024:height=1:lanes=64", "width=32:height=64:piece=2:hot=0"};
+  static constexpr char const* drawn = "width=2:lanes=2";
+};
+
+namespace detail {
+
+constexpr std::size_t most_local = 65536; // rows of a group, columns of a panel
+constexpr int most_lanes = 64;
+constexpr int narrow_panel = 2048;      // x of a panel takes half of L1
+constexpr int wide_panel = 65536;       // half of L2
+constexpr std::size_t few_rows = 4096;  // a group has, where there are as many
+constexpr std::size_t many_groups = 32; // of equal numbers of entries
+
+inline void check_panels_options(panels_options const& o) {
+  auto const check = [](char const* name, int value, int least, int most) {
+    if (value < least || value > most)
+      fail(errc::unsupported, "panels: option %s is %d, expected %d to %d", name, value, least,
+           most);
+  };
+  check("width", o.width, 0, static_cast<int>(most_local));
+  if (o.width != 0 && !std::has_single_bit(static_cast<unsigned>(o.width)))
+    fail(errc::unsupported, "panels: option width is %d, expected a power of two", o.width);
+  check("height", o.height, 1, static_cast<int>(most_local));
+  check("lanes", o.lanes, 1, most_lanes);
+  check("piece", o.piece, 1, static_cast<int>(most_local));
+  if (!(o.limit > 0) || !(o.hot >= 0))
+    fail(errc::unsupported, "panels: options hot and limit are %g and %g, expected 0 or more",
+         o.hot, o.limit);
+}
+
+/// Entries of each column.
+template <class V, class I, class O>
+array<O> column_counts(csr_view<V, I, O> const& a, cpu const& where) {
+  auto const cols = static_cast<std::size_t>(a.cols);
+  auto const nnz = static_cast<std::size_t>(a.nnz);
+  int const parts = parts_for(nnz, where.threads, cols / 2 + (1 << 15));
+  array<O> count(checked_mul(cols, static_cast<std::size_t>(parts), "panels"), where.memory);
+  parallel(parts, [&](int part) {
+    O* const mine = count.data() + static_cast<std::size_t>(part) * cols;
+    std::fill_n(mine, cols, O(0));
+    for (std::size_t k = split(nnz, part, parts); k < split(nnz, part + 1, parts); ++k)
+      ++mine[a.col[k]];
+  });
+  parallel(parts, [&](int part) {
+    for (std::size_t j = split(cols, part, parts); j < split(cols, part + 1, parts); ++j)
+      for (std::size_t p = 1; p < static_cast<std::size_t>(parts); ++p)
+        count[j] = static_cast<O>(count[j] + count[p * cols + j]);
+  });
+  return count;
+}
+
+/// The width of panels and, where columns are to go by their entries, those that have any: by the
+/// power of two of how many, the most first; columns of one panel ascend.
+template <class V, class I, class O>
+array<I> choose_panels(csr_view<V, I, O> const& a, panels_options const& o, cpu const& where,
+                       int& width) {
+  auto const cols = static_cast<std::size_t>(a.cols);
+  bool const many = static_cast<double>(a.nnz) * narrow_panel >=
+                    static_cast<double>(a.rows) * static_cast<double>(a.cols);
+  width = o.width != 0 ? o.width : many || cols <= narrow_panel ? narrow_panel : wide_panel;
+  // Few columns stay in a cache whatever their order; rows with entries in every panel use it well.
+  if (a.nnz == 0 || o.hot >= 1 || (o.hot > 0 && (many || cols < 8 * narrow_panel)))
+    return {};
+  array<O> const count = column_counts(a, where);
+  constexpr int classes = 64;
+  std::size_t columns[classes + 1] = {}; // of each class
+  double entries[classes + 1] = {};
+  auto const class_of = [&](std::size_t j) {
+    return std::bit_width(static_cast<std::uint64_t>(count[j]));
+  };
+  for (std::size_t j = 0; j < cols; ++j) {
+    ++columns[class_of(j)];
+    entries[class_of(j)] += static_cast<double>(count[j]);
+  }
+  std::size_t const used = cols - columns[0];
+  double share = 0; // of the sixteenth with most
+  auto left = static_cast<double>(cols) / 16;
+  for (int c = classes; c > 0 && left > 0; left -= static_cast<double>(columns[c--]))
+    if (columns[c] != 0)
+      share += entries[c] * std::min(1., left / static_cast<double>(columns[c]));
+  if (share <= o.hot * static_cast<double>(a.nnz))
+    return {};
+  if (o.width == 0)
+    width = narrow_panel;
+  std::size_t next[classes + 1];
+  std::size_t at = 0;
+  for (int c = classes; c > 0; at += columns[c--])
+    next[c] = at;
+  array<I> order(used, where.memory);
+  for (std::size_t j = 0; j < cols; ++j)
+    if (count[j] != 0)
+      order[next[class_of(j)]++] = static_cast<I>(j);
+  for (std::size_t l = 0; l < used; l += static_cast<std::size_t>(width)) {
+    I* const end = order.data() + std::min(used, l + static_cast<std::size_t>(width));
+    if (!std::is_sorted(order.data() + l, end))
+      std::sort(order.data() + l, end);
+  }
+  return order;
+}
+
+/// Where groups of rows begin: they end at `height` rows, or at their share of the entries if they
+/// have a few rows by then.
+template <class V, class I, class O>
+array<I> choose_groups(csr_view<V, I, O> const& a, panels_options const& o, cpu const& where) {
+  auto const rows = static_cast<std::size_t>(a.rows);
+  auto const height = static_cast<std::size_t>(o.height);
+  std::size_t const least = std::min(height, few_rows);
+  std::size_t const share = static_cast<std::size_t>(a.nnz) / many_groups + 1;
+  auto const walk = [&](auto&& f) {
+    for (std::size_t i = 0; i < rows;) {
+      // The first row behind the share, by row_ptr; then between least and height.
+      O const* const end =
+          std::partition_point(a.row_ptr + i + 1, a.row_ptr + rows, [&](O const& p) {
+            return static_cast<std::size_t>(p - a.row_ptr[i]) < share;
+          });
+      auto const wanted = static_cast<std::size_t>(end - a.row_ptr) - i;
+      i = std::min(rows, i + std::clamp(wanted, least, height));
+      f(i);
+    }
+  };
+  std::size_t groups = 0;
+  walk([&](std::size_t) { ++groups; });
+  array<I> ptr(groups + 1, where.memory);
+  ptr[0] = 0;
+  std::size_t g = 0;
+  walk([&](std::size_t end) { ptr[++g] = static_cast<I>(end); });
+  return ptr;
+}
+
+} // namespace detail
+} // namespace tulle

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a product is computed, where a format has more than one way. All give the product within
+/// rounding, each the same bits for every number of threads; between methods bits may differ.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tulle {
+
+enum class spmv_method : std::uint8_t {
+  automatic, ///< the format's own: of csr, rows
+  rows,      ///< row by row, vectors within long rows and over runs of short ones
+  merge,     ///< merge path: equal shares of entries and row ends, step by step
+  segments,  ///< segmented sum over tiles of entries, as if no row was empty, and repair
+};
+
+constexpr char const* name(spmv_method m) {
+  constexpr char const* names[] = {"automatic", "rows", "merge", "segments"};
+  return names[static_cast<std::size_t>(m)];
+}
+
+struct spmv_options {
+  /// One of spmv_methods(format); else errc::unsupported. The transpose has automatic alone. The
+  /// reference has one loop, whatever the method.
+  spmv_method method = spmv_method::automatic;
+};
+
+} // namespace tulle

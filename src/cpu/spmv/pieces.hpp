@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Units of work that cut rows: merge.hpp, segments.hpp. A unit stores the rows that end in it, or
+// begin, and leaves the piece of one more, which is added when all have ended, in the order of the
+// units. What a unit is depends on the matrix alone, so the bits do not depend on who runs it.
+#pragma once
+#include "kernel/chunks.hpp"
+#include "kernel/simd.hpp"
+#include "kernel/spmv.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+template <class V>
+struct piece {
+  std::int64_t row; // -1: none
+  V sum;
+};
+
+/// The units of a product. Workspace: a piece for each, a share for each thread.
+template <class V>
+struct pieces {
+  std::int64_t units;
+  int threads;
+
+  std::size_t shares_at() const {
+    return (static_cast<std::size_t>(units) * sizeof(piece<V>) + 63) / 64 * 64;
+  }
+  std::size_t bytes() const {
+    return shares_at() + static_cast<std::size_t>(threads) * sizeof(share);
+  }
+
+  /// f(first unit, unit after the last, pieces) for each chunk of units, on all threads; then the
+  /// pieces.
+  template <class F>
+  void run(V alpha, V* y, void* work, F f) const {
+    auto* const left = static_cast<piece<V>*>(work);
+    std::int64_t const chunks =
+        units < threads * chunks_per_thread ? units : threads * chunks_per_thread;
+    chunk_queue queue(reinterpret_cast<share*>(static_cast<char*>(work) + shares_at()), threads,
+                      chunks);
+#pragma omp parallel num_threads(threads)
+    {
+      int const t = omp_get_thread_num();
+      for (std::int64_t c; (c = queue.take(t)) >= 0;)
+        f(units * c / chunks, units * (c + 1) / chunks, left);
+    }
+    for (std::int64_t u = 0; u < units; ++u)
+      if (left[u].row >= 0)
+        y[left[u].row] = mul_add(alpha, left[u].sum, y[left[u].row]);
+  }
+};
+
+} // namespace
+} // namespace tulle::simd::TULLE_ISA

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench: records, reports, comparisons."""
+
+import json
+
+from command_line import CommandLine, FORMATS, main
+
+
+class Bench(CommandLine):
+    OPERATIONS = ["spmv", "spmm", "spgemm", "convert", "transpose", "add", "assemble", "level1", "read"]
+
+    def setUp(self):
+        super().setUp()
+        self.records = self.path("bench.json")
+
+    def bench(self, *more):
+        return self.good("bench", "spmv", "gen:lattice:2000", "--quick", "--threads", 2, *more)
+
+    def results(self):
+        with open(self.records) as file:
+            run, *records = map(json.loads, file)
+        return run, records
+
+    def test_records_say_what_ran(self):
+        text = self.bench("--json", self.records)
+        self.assertIn("tulle csr", text)
+        self.assertIn("Fastest:", text)
+        run, records = self.results()
+        self.assertTrue(run["run"])
+        self.assertTrue(run["pinned"])
+        self.assertEqual(sorted(r["format"] for r in records if not r["peer"]),
+                         sorted(FORMATS))
+        for r in records:
+            self.assertTrue(r["verified"])
+            self.assertEqual((r["rows"], r["nnz"]), (2000, 8000))
+            self.assertGreater(r["csr_bound_ratio"], 0)
+            self.assertGreaterEqual(r["turns"], 9)
+
+    def test_methods_stand_beside_the_default(self):
+        self.bench("--formats", "csr,coo", "--method", "all", "--peers", "none", "--json", self.records)
+        _, records = self.results()
+        self.assertEqual(sorted(r["format"] for r in records),
+                         ["coo", "csr", "csr merge", "csr segments"])
+        self.assertTrue(all(r["verified"] and r["format"].split()[-1] in r["path"] for r in records))
+        self.bad("bench", "spmv", "gen:lattice:2000", "--method", "guess", expect=["--method", "guess"])
+
+    def test_every_operation_gives_records(self):
+        self.assertTrue(all(op in self.good("bench", "--help") for op in self.OPERATIONS))
+        converted = {f + what for f in {*FORMATS} - {"csr"} for what in ("", " refill")}
+        for op, matrix, formats in (("convert", "gen:lattice:2000", converted),
+                                    ("transpose", "gen:lattice:2000", {"csr", "csr planned"}),
+                                    ("add", "gen:lattice:2000", {"csr", "csr planned"}),
+                                    ("assemble", "gen:lattice:2000", {"csr", "csr 1 thread"}),
+                                    ("level1", "vector:10000:0.1", {"vector"})):
+            self.good("bench", op, matrix, "--quick", "--threads", 2, "--json", self.records)
+            records = self.results()[1]
+            self.assertEqual({r["format"] for r in records if not r["peer"]}, formats)
+            for r in records:
+                self.assertEqual(r["op"], op)
+                self.assertTrue(r["verified"], r)
+                self.assertGreater(r["csr_bound_ratio"], 0)
+
+    def test_operations_have_options_and_errors_of_their_own(self):
+        text = self.good("bench", "add", "gen:lattice:500", "--with", "transpose", "--quick",
+                         "--peers", "none")
+        self.assertIn("gen:lattice:500 + transpose", text)
+        self.bad("bench", "add", "gen:lattice:500", "--with", "nothing", expect=["nothing"])
+        self.bad("bench", "level1", "gen:lattice:500", expect=["vector:LENGTH:DENSITY"])
+
+    def test_report_is_a_page(self):
+        self.bench("--json", self.records)
+        page = self.path("page.html")
+        self.good("bench", "report", self.records, "-o", page)
+        with open(page) as file:
+            text = file.read()
+        self.assertTrue(text.startswith("<!DOCTYPE html>"))
+        self.assertEqual(text.count("data-bar="), len(self.results()[1]))
+
+    def test_a_run_compared_with_itself_is_the_same(self):
+        self.bench("--json", self.records)
+        self.assertIn(" 0 slower, 0 faster", self.good("bench", "compare", self.records, self.records))
+
+    def test_what_got_slower_is_exit_status_one(self):
+        self.bench("--json", self.records, "--peers", "none")
+        run, records = self.results()
+        fast, slow = self.path("fast.json"), self.path("slow.json")
+        for name, ratio in ((fast, 1), (slow, .5)):
+            with open(name, "w") as file:
+                print(json.dumps(run), file=file)
+                for r in records:
+                    r["csr_bound_ratio"] = r["ratio_low"] = r["ratio_high"] = ratio
+                    print(json.dumps(r), file=file)
+        said = self.bad("bench", "compare", fast, slow, expect=["rows got slower"])
+        self.assertEqual(said.count("tulle "), len(FORMATS))
+        self.good("bench", "compare", slow, fast)
+
+    def test_suites(self):
+        self.bad("bench", "spmv", "--suite", "real", expect=["--folder"])
+        self.bad("bench", "spmv", "--suite", "real", "--folder", self.path("nowhere"), expect=["nowhere"])
+        self.bad("bench", "spmv", "gen:lattice:2000", "--peers", "nobody", expect=["nobody"])
+
+
+if __name__ == "__main__":
+    main()
