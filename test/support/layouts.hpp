@@ -31,14 +31,20 @@ auto unless_refused(F&& f) -> std::optional<decltype(f())> {
 }
 
 /// f(name, matrix) for a csr in every layout that is built for its types and takes it. Options are
-/// no part of a kernel's type, so only one type sees all of them.
+/// no part of a kernel's type, so only one type sees all of them; and under sanitizers, which are
+/// slow, only matrices that are not large.
 template <class F>
 void for_each_layout(any_matrix const& csr, F&& f) {
+#ifdef TULLE_SANITIZED
+  bool const is_slow = csr.nnz() > 20'000;
+#else
+  bool const is_slow = false;
+#endif
   for (format const wanted : all_formats) {
     if (!is_built(wanted, csr.type()))
       continue;
     for (layout const& l : layouts(wanted))
-      if (l.options.empty() || csr.type() == type_tag::f64_i32)
+      if (l.options.empty() || (csr.type() == type_tag::f64_i32 && !is_slow))
         if (auto const a = unless_refused([&] { return convert(csr, l); }))
           f(name(l), *a);
   }

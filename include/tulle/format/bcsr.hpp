@@ -416,6 +416,8 @@ void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
     detail::refill_mismatch("bcsr");
   if (nnz == 0)
     return;
+  if (height == 1 && width == 1) // the arrays of csr
+    return detail::refill_rows("bcsr", from, block_ptr.data(), block_col.data(), val.data(), where);
   auto const each_part = [&](auto&& f) {
     int const parts = detail::parts_for(val.size() + to.block_rows(), where.threads);
     detail::parallel(parts, [&](int part) {

@@ -206,6 +206,28 @@ O check_sizes(char const* name, std::size_t pointers, I rows, std::size_t indice
   fail(errc::bad_structure, "%s: refill with another pattern; build a new matrix instead", name);
 }
 
+/// The values of a go to val if row_ptr and col are a's; as many rows and entries they are known to
+/// have.
+template <class V, class I, class O>
+void refill_rows(char const* name, csr_view<V, I, O> const& a, O const* row_ptr, I const* col,
+                 V* val, cpu const& where) {
+  auto const n = static_cast<std::size_t>(a.nnz);
+  if (a.rows != 0 && !same(a.row_ptr, row_ptr, static_cast<std::size_t>(a.rows) + 1))
+    refill_mismatch(name);
+  int const parts = parts_for(n, where.threads);
+  auto const each_part = [&](auto&& f) {
+    parallel(parts, [&](int part) {
+      std::size_t const k = split(n, part, parts);
+      f(k, split(n, part + 1, parts) - k);
+    });
+  };
+  each_part([&](std::size_t k, std::size_t count) {
+    if (!same(a.col + k, col + k, count))
+      refill_mismatch(name);
+  });
+  each_part([&](std::size_t k, std::size_t count) { std::copy_n(a.val + k, count, val + k); });
+}
+
 } // namespace detail
 
 template <class V, class I, class O, space S>
@@ -339,24 +361,9 @@ template <class V, class I, class O>
 void csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   detail::canonical<V, I, O> const c(a, where);
   if (c.view.rows != rows || c.view.cols != cols ||
-      static_cast<std::size_t>(c.view.nnz) != col.size() ||
-      (rows != 0 &&
-       !detail::same(c.view.row_ptr, row_ptr.data(), static_cast<std::size_t>(rows) + 1)))
+      static_cast<std::size_t>(c.view.nnz) != col.size())
     detail::refill_mismatch("csr");
-  int const parts = detail::parts_for(col.size(), where.threads);
-  auto const each_part = [&](auto&& f) {
-    detail::parallel(parts, [&](int part) {
-      std::size_t const k = detail::split(col.size(), part, parts);
-      f(k, detail::split(col.size(), part + 1, parts) - k);
-    });
-  };
-  each_part([&](std::size_t k, std::size_t count) {
-    if (!detail::same(c.view.col + k, col.data() + k, count))
-      detail::refill_mismatch("csr");
-  });
-  each_part([&](std::size_t k, std::size_t count) {
-    std::copy_n(c.view.val + k, count, val.data() + k);
-  });
+  detail::refill_rows("csr", c.view, row_ptr.data(), col.data(), val.data(), where);
 }
 
 } // namespace tulle

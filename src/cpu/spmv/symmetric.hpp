@@ -73,7 +73,9 @@ void multiply_symmetric(std::int64_t height, std::int64_t rows, V* y, plan_view 
   V* window[most_row_blocks]; // where row 0 of it would be
   V* free = static_cast<V*>(p.work);
   for (std::int64_t b = 0; b < blocks; ++b) {
-    window[b] = free - lo[b];
+    // As a number: there is no such place, and no memory at all where no block has a window.
+    window[b] = reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(free) -
+                                     static_cast<std::uintptr_t>(lo[b]) * sizeof(V));
     free += first[b] * height - lo[b];
   }
 #pragma omp parallel num_threads(p.threads)

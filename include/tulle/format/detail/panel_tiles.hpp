@@ -4,18 +4,20 @@
 #pragma once
 #include "tulle/format/detail/panel_choice.hpp"
 
+#include <mutex>
 #include <utility>
 #include <vector>
 
 namespace tulle::detail {
 
-/// A list that grows, in memory that was given.
+/// A list that grows, in memory that was given: by one thread at a time, as that may know no other.
 template <class T>
 struct growing {
   array<T> data;
   std::size_t size = 0;
-  void push(T const& value, cpu const& where) {
+  void push(T const& value, cpu const& where, std::mutex& one_at_a_time) {
     if (size == data.size()) {
+      std::lock_guard const lock(one_at_a_time);
       array<T> more(std::max<std::size_t>(64, 2 * size), where.memory);
       std::copy_n(data.data(), size, more.data());
       data.swap(more);
@@ -117,6 +119,7 @@ private:
   array<I> place_;           // of a column, where they go by order
   array<std::uint16_t> row_; // slots of units, each where its entries begin
   std::vector<unit> units_;
+  std::mutex growing_;
 };
 
 template <class V, class I, class O>
@@ -255,7 +258,7 @@ void tile_builder<V, I, O>::shape_tile(unit& u, room& r, std::size_t panel, std:
                                        V* val) {
   std::size_t at = u.begin + begin; // of the entries written
   std::uint16_t* const slots = row_.data() + u.begin;
-  u.tiles.push({panel, at, u.slots, u.runs.size}, where_);
+  u.tiles.push({panel, at, u.slots, u.runs.size}, where_, growing_);
   std::size_t const first_run = u.runs.size;
   auto const put = [&](std::size_t k) {
     col[at] = r.col[k];
@@ -266,7 +269,7 @@ void tile_builder<V, I, O>::shape_tile(unit& u, room& r, std::size_t panel, std:
     if (u.runs.size > first_run && u.runs.data[u.runs.size - 1].len == len)
       ++u.runs.data[u.runs.size - 1].count;
     else
-      u.runs.push({len, O(1)}, where_);
+      u.runs.push({len, O(1)}, where_, growing_);
   };
 
   // Rows, the longest first.
@@ -347,12 +350,12 @@ void tile_builder<V, I, O>::shape(panels_options const& o, array<std::uint16_t>&
   val = array<V>(nnz, where_.memory);
   row_ = array<std::uint16_t>(nnz, where_.memory);
   std::vector<room> rooms(static_cast<std::size_t>(parts_));
+  for (room& r : rooms) {
+    r = make_room();
+    make_room_for_shapes(r, o);
+  }
   each_unit([&](unit& u, int part) {
     room& r = rooms[static_cast<std::size_t>(part)];
-    if (r.ptr.empty()) {
-      r = make_room();
-      make_room_for_shapes(r, o);
-    }
     bucket(u, r);
     for (std::size_t p = u.first; p < u.last; ++p) {
       auto const begin = static_cast<std::size_t>(r.ptr[p - u.first]);
@@ -440,12 +443,12 @@ template <class View>
 bool tile_builder<V, I, O>::refill(View const& b, V* val) {
   bool good = true;
   std::vector<room> rooms(static_cast<std::size_t>(parts_));
+  for (room& r : rooms) {
+    r = make_room();
+    r.count = array<std::size_t>(most_local, std::size_t(0), where_.memory);
+  }
   each_unit([&](unit& u, int part) {
     room& r = rooms[static_cast<std::size_t>(part)];
-    if (r.ptr.empty()) {
-      r = make_room();
-      r.count = array<std::size_t>(most_local, std::size_t(0), where_.memory);
-    }
     bool mine = bucket(u, r);
     std::size_t const last = first_tile(b, u, true);
     for (std::size_t t = first_tile(b, u); t < last && mine; ++t) {
