@@ -62,6 +62,8 @@ csr<double> suited(csr<double> const& a) {
 template <class Format, class F>
 void in_every_layout(csr<double> const& a, std::string const& what, F&& f) {
   for_each_options<Format>([&](auto const& options, std::string const& text) {
+    if (is_sanitized && !text.empty() && a.col.size() > many_entries)
+      return;
     if (auto const m = unless_refused([&] { return Format::from_csr(a.view(), options); }))
       f(*m, options, what + " " + text);
   });
@@ -172,8 +174,10 @@ TYPED_TEST(formats, conversions_are_the_same_for_every_number_of_threads) {
         find("skewed_unsorted_duplicates").matrix, find("symmetric_banded_unsorted").matrix,
         find("symmetric_scattered").matrix})
     for_each_options<TypeParam>([&](auto const& options, std::string const& text) {
-      auto const made = unless_refused(
-          [&] { return TypeParam::from_csr(a.view(), options, cpu{.threads = 1}); });
+      if (is_sanitized && !text.empty())
+        return;
+      auto const made =
+          unless_refused([&] { return TypeParam::from_csr(a.view(), options, cpu{.threads = 1}); });
       if (!made)
         return;
       TypeParam const& one = *made;

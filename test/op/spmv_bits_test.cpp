@@ -22,9 +22,10 @@ void expect_same_bits(any_matrix const& csr, std::string const& what) {
       dense first = y;
       multiply(cpu{.threads = 1}, 0.75, a, transposed, x, -1.25, first);
       // What options change is what units are, not how they are dealt.
-      for (int const threads : layout.find(':') == std::string::npos
-                                   ? std::vector{1, 2, 3, 5, 7, 16, 64}
-                                   : std::vector{2, 7}) {
+      for (int const threads :
+           layout.find(':') == std::string::npos
+               ? (is_sanitized ? std::vector{3} : std::vector{1, 2, 3, 5, 7, 16, 64})
+               : std::vector{2, 7}) {
         cpu const w{.threads = threads};
         dense unplanned = y;
         multiply(w, 0.75, a, transposed, x, -1.25, unplanned);
@@ -55,6 +56,8 @@ TEST_P(spmv_bits, do_not_depend_on_threads) {
 
 // Tiles for each of 64 threads, and 64 blocks.
 TEST(spmv_bits, do_not_depend_on_threads_where_all_of_64_have_work) {
+  if (is_sanitized)
+    GTEST_SKIP() << "a minute";
   for (type_tag const t : {type_tag::f64_i32, type_tag::f32_i64, type_tag::c32_i32_i64})
     expect_same_bits(as_type(elephant(), t), name(t));
 }

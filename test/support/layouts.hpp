@@ -12,6 +12,13 @@
 
 namespace tulle::test {
 
+#ifdef TULLE_SANITIZED
+inline constexpr bool is_sanitized = true;
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+inline constexpr std::size_t many_entries = 20'000; // for a sanitizer
+
 /// What f() makes; nothing where the format refuses it for the memory it would take, or a symmetric
 /// layout a matrix that is not symmetric, which they may, in those words. (The laws hold the second
 /// to it.)
@@ -35,11 +42,7 @@ auto unless_refused(F&& f) -> std::optional<decltype(f())> {
 /// slow, only matrices that are not large.
 template <class F>
 void for_each_layout(any_matrix const& csr, F&& f) {
-#ifdef TULLE_SANITIZED
-  bool const is_slow = csr.nnz() > 20'000;
-#else
-  bool const is_slow = false;
-#endif
+  bool const is_slow = is_sanitized && csr.nnz() > many_entries;
   for (format const wanted : all_formats) {
     if (!is_built(wanted, csr.type()))
       continue;
