@@ -23,10 +23,11 @@ constexpr std::size_t sample_stretches = 8;
 
 // What a kernel was seen to reach of the bound by its own bytes, where x is read in order or nearly
 // (the mean of poisson2d5:4000 and poisson3d27:160; of coo and csc poisson3d27:100, of panels fem
-// and lattice), and where it is not (rmat:18:16; of scsr lattice); and what conversion took, in
-// products of csr, on fem:60000, of panels on rmat:18:16, rounded up. Double, 32-bit indices, two
-// threads of Zen 4. panels and scsr are from another run and were scaled by what csr or cmrs had in
-// both.
+// and lattice), and where it is not (rmat:18:16; of scsr lattice; of ell, which refuses rmat, a
+// guess). Double, 32-bit indices, two threads of Zen 4. dia's `far`, panels and scsr are from
+// another run, the latter two scaled by what csr or cmrs had in both. Conversion, in products of
+// csr, is a guess: on fem:60000, best of a loop, csr5 2.8, sell 5.6, bcsr 7.7, hyb 8.9, cmrs 9.8;
+// medians of a benchmark, which come to twice that, csc 13, ell 23, dia 31, scsr 33.
 struct experience {
   double near;
   double far;

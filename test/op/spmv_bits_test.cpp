@@ -23,9 +23,8 @@ void expect_same_bits(any_matrix const& csr, std::string const& what) {
       multiply(cpu{.threads = 1}, 0.75, a, transposed, x, -1.25, first);
       // What options change is what units are, not how they are dealt.
       for (int const threads :
-           layout.find(':') == std::string::npos
-               ? (is_sanitized ? std::vector{3} : std::vector{1, 2, 3, 5, 7, 16, 64})
-               : std::vector{2, 7}) {
+           is_default(layout) ? (is_sanitized ? std::vector{3} : std::vector{1, 2, 3, 5, 7, 16, 64})
+                              : std::vector{2, 7}) {
         cpu const w{.threads = threads};
         dense unplanned = y;
         multiply(w, 0.75, a, transposed, x, -1.25, unplanned);

@@ -56,11 +56,6 @@ std::vector<where> every_where(std::size_t rows, bool small) {
   return w;
 }
 
-// A layout without options.
-bool is_default(std::string const& layout) {
-  return layout.find(':') == std::string::npos;
-}
-
 std::string text(where const& w) {
   return std::string(name(w.backend)) + " " + std::to_string(w.threads);
 }

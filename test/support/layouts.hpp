@@ -37,6 +37,11 @@ auto unless_refused(F&& f) -> std::optional<decltype(f())> {
   }
 }
 
+/// Whether a layout, by its name, is without options.
+inline bool is_default(std::string const& layout) {
+  return layout.find(':') == std::string::npos;
+}
+
 /// f(name, matrix) for a csr in every layout that is built for its types and takes it. Options are
 /// no part of a kernel's type, so only one type sees all of them; and under sanitizers, which are
 /// slow, only matrices that are not large.
