@@ -75,6 +75,8 @@ any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {
     fail(errc::unsupported, "convert: %s to %s is not built for %s", name(a.format), name(f),
          name(a.type));
   dispatch::check_present("convert", a);
+  if (a.space != space::host)
+    fail(errc::unsupported, "convert: the %s is on a device; see download()", name(a.format));
   if (a.format == format::csr)
     return dispatch::ops(f, a.type).from_csr(a.view, to.options, where);
   any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, where);

@@ -8,7 +8,13 @@
 
 #include "dispatch/pattern.hpp"
 
+#include <functional>
+#include <new>
+
 namespace tulle::dispatch {
+
+/// Takes an array to another place.
+using moved_array = std::function<void const*(void const* from, std::size_t bytes)>;
 
 struct format_ops {
   any_matrix (*from_csr)(void const* csr_view, std::string_view options,
@@ -18,6 +24,9 @@ struct format_ops {
   char const* (*missing)(void const* view) = nullptr;                // see detail::missing_array
   std::uint64_t (*pattern)(void const* view, int threads) = nullptr; // hash of what the indices are
   std::uint64_t (*place)(void const* view) = nullptr;                // and of where they lie
+  std::size_t view_bytes = 0;
+  /// The view with each array that is not empty where move(bytes, its place) says.
+  void (*move)(void const* view, void* to, moved_array const& move) = nullptr;
 };
 
 template <template <class, class, class> class Format, class V, class I, class O>
@@ -39,7 +48,16 @@ constexpr format_ops make_ops() {
       },
       [](void const* a) { return detail::missing_array(*static_cast<view const*>(a)); },
       [](void const* a, int threads) { return pattern_of(*static_cast<view const*>(a), threads); },
-      [](void const* a) { return place_of(*static_cast<view const*>(a)); }};
+      [](void const* a) { return place_of(*static_cast<view const*>(a)); },
+      sizeof(view),
+      [](void const* a, void* to, moved_array const& move) {
+        auto* const moved = new (to) view(*static_cast<view const*>(a));
+        moved->arrays([&]<class T>(char const*, T const* const& member, std::size_t n) {
+          // The members of a view that is not constant itself.
+          const_cast<T const*&>(member) =
+              n == 0 ? nullptr : static_cast<T const*>(move(member, n * sizeof(T)));
+        });
+      }};
 }
 
 /// That format's operations on that type; fields are nullptr where it is not built.

@@ -20,6 +20,8 @@ struct plan_view {
   spmv_method wanted = spmv_method::automatic; // one that the format has
   void* work = nullptr;                        // what prepare() asked for, 64-byte aligned
   char const* method = "";                     // for path(): set by prepare()
+  int device = -1, multiprocessors = 0;        // of cuda, as is
+  void* stream = nullptr;                      // where prepare() and fill() run; a call has its own
   std::int64_t info[160] = {};                 // the kernel's own
 };
 
@@ -30,6 +32,7 @@ struct spmv_call {
   void const* beta;
   void* y;
   plan_view const* plan;
+  void* stream = nullptr; // of cuda
 };
 
 /// One cell of the dispatch table.

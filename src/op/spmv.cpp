@@ -7,6 +7,7 @@
 #include "tulle/core/parallel.hpp"
 #include "tulle/op/convert.hpp"
 
+#include "core/cuda_module.hpp"
 #include "dispatch/format.hpp"
 #include "dispatch/spmv.hpp"
 #include "op/operands.hpp"
@@ -24,6 +25,8 @@ struct spmv_plan::state {
   bool transposed = false;
   std::size_t rows = 0, cols = 0, nnz = 0;
   spmv_kernel const* kernel = nullptr;
+  cuda_spmv_kernel const* cuda_kernel = nullptr;
+  void* stream = nullptr; // where calls with the plan run, on a device
   plan_view view;
   std::uint64_t pattern = 0,
                 place = 0; // of the indices, where the view holds for one pattern alone
@@ -103,6 +106,27 @@ void scale(V beta, V* y, std::size_t n, int threads) {
   });
 }
 
+// A matrix is multiplied where its arrays are.
+void check_space(matrix_ref const& m, backend where) {
+  bool const on_device = where == backend::cuda || where == backend::opencl;
+  if ((m.space == space::device) != on_device)
+    fail(errc::unsupported, "spmv: A is in %s memory, the policy is %s; see upload()",
+         m.space == space::device ? "device" : "host", name(where));
+}
+
+void scale_on_device(value_kind kind, void const* beta, void* y, std::size_t n, int device,
+                     void* stream) {
+  cuda_module const& module = loaded_cuda();
+  if (kind == value_kind::f32)
+    check(module.scale_f32(device, stream, *static_cast<float const*>(beta), static_cast<float*>(y),
+                           n),
+          "spmv");
+  else
+    check(module.scale_f64(device, stream, *static_cast<double const*>(beta),
+                           static_cast<double*>(y), n),
+          "spmv");
+}
+
 void run_reference(where const& w, void const* alpha, spmv_operand a, void const* x,
                    void const* beta, void* y) {
   any_matrix csr;
@@ -144,6 +168,7 @@ void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
   matrix_ref const& m = a.matrix;
   if (!is_built(m.format, m.type))
     fail(errc::unsupported, "spmv: %s is not built for %s", name(m.format), name(m.type));
+  check_space(m, w.backend);
   dispatch::check_present("spmv", m);
   check_method(a, o.method);
   state s;
@@ -179,6 +204,28 @@ void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
     s.view.work = workspace_.data();
     path_ = std::string("cpu/") + name(set) + " " + name(m.format) + suffix + " " + s.view.method +
             ", " + std::to_string(s.view.threads) + (s.view.threads == 1 ? " thread" : " threads");
+  } else if (w.backend == backend::cuda) {
+    cuda_module const& module = loaded_cuda();
+    s.cuda_kernel = module.spmv(static_cast<int>(m.format), static_cast<int>(m.type));
+    if (!s.cuda_kernel)
+      fail(errc::unsupported, "spmv: cuda has no kernel for %s of %s", name(m.format),
+           name(m.type));
+    cuda_properties device;
+    check(module.describe(w.device, device), "spmv");
+    s.view.device = w.device;
+    s.view.multiprocessors = device.multiprocessors;
+    s.view.stream = s.stream = w.stream;
+    std::size_t bytes = 0;
+    check(s.cuda_kernel->prepare(m.view, s.view, bytes), "spmv");
+    if (bytes > w.workspace_limit)
+      fail(errc::out_of_memory, "spmv: %zu bytes of workspace wanted, the limit is %zu", bytes,
+           w.workspace_limit);
+    on_device_ = detail::device_block(bytes, {w.device, w.stream, w.memory});
+    s.view.work = on_device_.data();
+    check(s.cuda_kernel->fill(m.view, s.view), "spmv");
+    s.place = dispatch::ops(m.format, m.type).place(m.view);
+    path_ = std::string("cuda/sm_") + std::to_string(device.major) + std::to_string(device.minor) +
+            " " + name(m.format) + suffix + " " + s.view.method;
   } else {
     fail(errc::unsupported, "spmv: no %s backend is loaded", name(w.backend));
   }
@@ -208,8 +255,12 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
   bool const alpha_is_zero =
       with_value(kind, [&]<class V>(V) { return *static_cast<V const*>(alpha) == V(0); });
   tulle::backend const where_to = plan ? plan->get().where : w.backend;
+  check_space(a.matrix, where_to);
   if (where_to == backend::reference)
     return run_reference(w, alpha, a, x, beta, y);
+  if (alpha_is_zero && where_to == backend::cuda)
+    return scale_on_device(kind, beta, y, y_size, plan ? plan->get().view.device : w.device,
+                           plan ? plan->get().stream : w.stream);
   if (alpha_is_zero)
     return with_value(kind, [&]<class V>(V) {
       scale(*static_cast<V const*>(beta), static_cast<V*>(y), y_size, w.threads);
@@ -219,6 +270,14 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
     return spmv(&made, w, kind, alpha, a, x, x_size, beta, y, y_size);
   }
   spmv_plan::state& s = plan->get();
+  if (where_to == backend::cuda) {
+    // Comparing indices would have to wait for the device.
+    if (dispatch::ops(a.matrix.format, a.matrix.type).place(a.matrix.view) != s.place)
+      fail(errc::bad_structure,
+           "spmv: the plan is for a %s whose indices are elsewhere on the device",
+           name(a.matrix.format));
+    return check(s.cuda_kernel->run({alpha, a.matrix.view, x, beta, y, &s.view, s.stream}), "spmv");
+  }
   if (s.view.one_pattern) {
     auto const& ops = dispatch::ops(a.matrix.format, a.matrix.type);
     std::uint64_t const place = ops.place(a.matrix.view);

@@ -18,7 +18,12 @@ void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, sp
 #if defined CASE_device_matrix_on_the_host
   spmv(1.0, device, x, 0.0, y);
 #elif defined CASE_device_matrix_planned_on_the_host
-  spmv_plan plan(device);
+  spmv_plan plan(cpu{}, device);
+#elif defined CASE_device_matrix_multiplied_on_the_host
+  vector_view<double, space::device> device_y;
+  spmv(cpu{}, 1.0, device, device_x, 0.0, device_y);
+#elif defined CASE_host_vectors_on_the_device
+  spmv(cuda{}, 1.0, device, x, 0.0, y);
 #elif defined CASE_device_vector_on_the_host
   spmv(1.0, a, device_x, 0.0, y);
 #elif defined CASE_float_x_with_a_double_matrix

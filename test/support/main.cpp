@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// gtest's main, and a skip by name where the instruction set asked for is one that this processor
-// lacks.
+// gtest's main, and a skip by name where the instruction set or the device asked for is one that
+// this machine lacks.
+#include "tulle/core/device.hpp"
 #include "tulle/core/machine.hpp"
 
 #include <cstdio>
@@ -17,5 +18,9 @@ int main(int argc, char** argv) {
         std::printf("skipped: this processor does not run %s\n", wanted);
         return 77;
       }
+  if (std::getenv("TULLE_TEST_ON_CUDA") && tulle::cuda_devices().empty()) {
+    std::printf("skipped: cuda: %s\n", tulle::cuda_state().c_str());
+    return 77;
+  }
   return RUN_ALL_TESTS();
 }

@@ -18,6 +18,7 @@ struct matrix_ref {
   std::size_t rows = 0;
   std::size_t cols = 0;
   std::size_t nnz = 0;
+  tulle::space space = tulle::space::host; ///< of its arrays; the view itself is in host memory
   void const* view = nullptr;
 
   matrix_ref() = default;
@@ -26,9 +27,7 @@ struct matrix_ref {
       : format(view_traits<View>::format),
         type(type_of<typename View::value, typename View::index, typename View::offset>::value),
         rows(static_cast<std::size_t>(v.rows)), cols(static_cast<std::size_t>(v.cols)),
-        nnz(static_cast<std::size_t>(v.nnz)), view(&v) {
-    static_assert(view_traits<View>::space == space::host, "host memory is wanted here");
-  }
+        nnz(static_cast<std::size_t>(v.nnz)), space(view_traits<View>::space), view(&v) {}
 };
 
 /// An owner of any format and built type pair. Copying copies the matrix.

@@ -3,6 +3,7 @@
 /// What is computed once per pattern and reused.
 #pragma once
 #include "tulle/core/array.hpp"
+#include "tulle/core/device.hpp"
 
 #include <cstddef>
 #include <string>
@@ -15,7 +16,7 @@ public:
   /// What making it cost.
   double seconds() const noexcept { return seconds_; }
   /// What it keeps, workspace included.
-  std::size_t bytes() const noexcept { return workspace_.bytes(); }
+  std::size_t bytes() const noexcept { return workspace_.bytes() + on_device_.bytes(); }
   /// Which road the operation takes: "cpu/avx512 csr rows, 2 threads".
   std::string const& path() const noexcept { return path_; }
 
@@ -23,6 +24,7 @@ protected:
   double seconds_ = 0;
   std::string path_;
   array<std::byte> workspace_;
+  detail::device_block on_device_;
 };
 
 } // namespace tulle

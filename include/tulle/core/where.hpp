@@ -26,6 +26,16 @@ struct cpu {
   bool exact = true;                      ///< same bits on every run (on the cpu: always)
 };
 
+/// An NVIDIA GPU. Work is put on the stream in order and is not waited for, unless a result comes
+/// to the host.
+struct cuda {
+  int device = -1;                             ///< -1: the calling thread's current one
+  void* stream = nullptr;                      ///< a cudaStream_t; nullptr: the default stream
+  std::pmr::memory_resource* memory = nullptr; ///< of device memory; nullptr: the stream's pool
+  std::size_t workspace_limit = SIZE_MAX;      ///< bytes beyond operands and result
+  bool exact = true;                           ///< same bits on every run
+};
+
 /// One plain loop, one thread: what every kernel answers to.
 struct reference {
   std::pmr::memory_resource* memory = nullptr;
@@ -38,10 +48,15 @@ struct where {
   std::pmr::memory_resource* memory = nullptr;
   std::size_t workspace_limit = SIZE_MAX;
   bool exact = true;
+  int device = -1;        ///< of cuda
+  void* stream = nullptr; ///< of cuda
 
   where() = default;
   where(cpu const& p)
       : threads(p.threads), memory(p.memory), workspace_limit(p.workspace_limit), exact(p.exact) {}
+  where(cuda const& p)
+      : backend(tulle::backend::cuda), memory(p.memory), workspace_limit(p.workspace_limit),
+        exact(p.exact), device(p.device), stream(p.stream) {}
   where(reference const& p) : backend(tulle::backend::reference), threads(1), memory(p.memory) {}
 
   /// For the part of an operation that runs on this machine whatever the backend is.

@@ -34,6 +34,15 @@ struct spmv_operand {
   bool transposed = false;
 };
 
+/// Where an operation runs that is not told: where the data is.
+template <matrix_anywhere A>
+where home() {
+  if constexpr (matrix_on_device<A>)
+    return cuda{};
+  else
+    return cpu{};
+}
+
 } // namespace detail
 
 /// What spmv computes once per pattern: the kernel, its partition, its workspace. Any matrix of the
@@ -42,10 +51,12 @@ struct spmv_operand {
 /// in place is not noticed.
 class spmv_plan : public plan {
 public:
-  template <matrix A>
-  explicit spmv_plan(A const& a, spmv_options o = {}) : spmv_plan(where{}, a, o) {}
-  template <matrix A>
+  template <matrix_anywhere A>
+  explicit spmv_plan(A const& a, spmv_options o = {}) : spmv_plan(detail::home<A>(), a, o) {}
+  template <matrix_anywhere A>
   spmv_plan(where const& w, A const& a, spmv_options o = {});
+  template <matrix_on_device A>
+  spmv_plan(cpu const&, A const&, spmv_options = {}) = delete;
 
   struct state; // what the kernel sees: src/kernel/spmv.hpp
   ~spmv_plan();
@@ -90,6 +101,8 @@ template <class View, class F>
 decltype(auto) with_operand(View const& a, F&& f, bool transposed = false) {
   if constexpr (std::is_same_v<View, matrix_ref>)
     return f(spmv_operand{a, transposed});
+  else if constexpr (std::is_same_v<View, device_ref>)
+    return f(spmv_operand{a.matrix, transposed});
   else
     return f(spmv_operand{matrix_ref(a), transposed});
 }
@@ -113,9 +126,10 @@ V factor_of(View const& a) {
     return V(1);
 }
 
-template <class V, class A>
-void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a, vector_view<V const> x,
-                V beta, vector_view<V> y, spmv_options o = {}) {
+template <class V, space S = space::host, class A>
+void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a,
+                std::type_identity_t<vector_view<V const, S>> x, V beta,
+                std::type_identity_t<vector_view<V, S>> y, spmv_options o = {}) {
   auto const view = view_of(a);
   V const scaled_alpha = alpha * factor_of<V>(view);
   with_operand(view, [&](spmv_operand operand) {
@@ -126,7 +140,7 @@ void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a, vector_vie
 
 } // namespace detail
 
-template <matrix A>
+template <matrix_anywhere A>
 spmv_plan::spmv_plan(where const& w, A const& a, spmv_options o) {
   detail::with_operand(detail::view_of(a),
                        [&](detail::spmv_operand operand) { make(w, operand, o); });
@@ -170,5 +184,25 @@ requires(!typed_matrix<A>) void spmv(spmv_plan& plan, element_t<Y> alpha, A cons
                                      element_t<Y> beta, Y&& y) {
   detail::spmv_typed<element_t<Y>>(&plan, where{}, alpha, a, x, beta, y);
 }
+
+/// On a device: matrix and vectors are there, the work is put on the policy's stream. The kernel
+/// relies on the arrays it was planned for: a matrix at another address needs a plan of its own.
+template <matrix_on_device A, class X, class Y>
+void spmv(where const& w, element_t<Y> alpha, A const& a, X const& x, element_t<Y> beta, Y&& y,
+          spmv_options o = {}) {
+  detail::spmv_typed<element_t<Y>, space::device>(nullptr, w, alpha, a, x, beta, y, o);
+}
+template <matrix_on_device A, class X, class Y>
+void spmv(element_t<Y> alpha, A const& a, X const& x, element_t<Y> beta, Y&& y,
+          spmv_options o = {}) {
+  detail::spmv_typed<element_t<Y>, space::device>(nullptr, cuda{}, alpha, a, x, beta, y, o);
+}
+template <matrix_on_device A, class X, class Y>
+void spmv(spmv_plan& plan, element_t<Y> alpha, A const& a, X const& x, element_t<Y> beta, Y&& y) {
+  detail::spmv_typed<element_t<Y>, space::device>(&plan, cuda{}, alpha, a, x, beta, y);
+}
+template <matrix_on_device A, class X, class Y>
+void spmv(cpu const&, element_t<Y>, A const&, X const&, element_t<Y>, Y&&,
+          spmv_options = {}) = delete;
 
 } // namespace tulle

@@ -4,6 +4,7 @@
 /// and no entry.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
+#include "tulle/core/device_matrix.hpp"
 
 namespace tulle {
 
@@ -24,9 +25,9 @@ template <class A>
 auto view_of(A const& a) {
   if constexpr (owner_traits<A>::is_owner)
     return a.view();
-  else if constexpr (std::is_base_of_v<any_matrix, A>)
+  else if constexpr (std::is_base_of_v<any_matrix, A> || std::is_same_v<A, device_matrix>)
     return a.ref();
-  else
+  else if constexpr (std::is_trivially_copyable_v<A>) // a view, or one that stands on one
     return a;
 }
 template <class A>
@@ -48,34 +49,57 @@ struct value_of<scaled_view<View, V>> {
   using type = V;
 };
 
+/// Whether a view's arrays are here.
 template <class View>
-inline constexpr bool is_operand = view_traits<View>::is_view || std::is_same_v<View, matrix_ref>;
+constexpr bool is_host_view() {
+  if constexpr (view_traits<View>::is_view)
+    return view_traits<View>::space == space::host;
+  else
+    return false;
+}
+template <class View>
+inline constexpr bool is_operand = is_host_view<View>() || std::is_same_v<View, matrix_ref>;
 template <class View>
 inline constexpr bool is_operand<transposed_view<View>> = is_operand<View>;
 template <class View, class V>
 inline constexpr bool is_operand<scaled_view<View, V>> = is_operand<View>;
+
+/// The same for matrices on a device.
+template <class View>
+inline constexpr bool is_device_operand =
+    (view_traits<View>::is_view && !is_host_view<View>()) || std::is_same_v<View, device_ref>;
+template <class View>
+inline constexpr bool is_device_operand<transposed_view<View>> = is_device_operand<View>;
+template <class View, class V>
+inline constexpr bool is_device_operand<scaled_view<View, V>> = is_device_operand<View>;
 
 } // namespace detail
 
 /// What operations take as a matrix: an owner, a view, any_matrix, transposed(a), scaled(a, s).
 template <class A>
 concept matrix = detail::is_operand<detail::view_type<A>>;
+/// The same in device memory: a view of it, device_matrix, transposed(a), scaled(a, s).
+template <class A>
+concept matrix_on_device = detail::is_device_operand<detail::view_type<A>>;
+template <class A>
+concept matrix_anywhere = matrix<A> || matrix_on_device<A>;
 /// One whose value type is known when compiling.
 template <class A>
 concept typed_matrix =
     matrix<A> && !std::is_void_v<typename detail::value_of<detail::view_type<A>>::type>;
-template <typed_matrix A>
+template <matrix_anywhere A>
 using value_t = typename detail::value_of<detail::view_type<A>>::type;
 
 /// A^T, without conjugation. transposed(transposed(a)) is not a: one level.
-template <matrix A>
+template <matrix_anywhere A>
 auto transposed(A const& a) {
   return transposed_view<detail::view_type<A>>{detail::view_of(a)};
 }
 
 /// factor * A.
-template <typed_matrix A>
-auto scaled(A const& a, value_t<A> factor) {
+template <matrix_anywhere A>
+requires(!std::is_void_v<value_t<A>>) auto scaled(A const& a,
+                                                  std::type_identity_t<value_t<A>> factor) {
   return scaled_view<detail::view_type<A>, value_t<A>>{detail::view_of(a), factor};
 }
 

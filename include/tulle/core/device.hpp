@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Devices, and memory on them. The library itself links nothing of CUDA: a module that is loaded
+/// when it is first asked for does (src/cuda).
+#pragma once
+#include "tulle/core/narrow.hpp"
+#include "tulle/core/space.hpp"
+#include "tulle/core/where.hpp"
+#include "tulle/view/vector.hpp"
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tulle {
+
+struct device_info {
+  std::string name;
+  int major = 0, minor = 0; ///< compute capability
+  int multiprocessors = 0;
+  std::size_t memory = 0, free_memory = 0, l2 = 0;
+};
+
+/// The GPUs that cuda{} can name; none where the module or a driver is missing.
+std::vector<device_info> cuda_devices();
+/// "1 device", or why there is none.
+std::string cuda_state();
+
+namespace detail {
+
+/// Device memory that is owned. Without a resource of the caller's it comes from the stream's pool
+/// and goes back in the stream's order; so the stream must live as long.
+class device_block {
+public:
+  device_block() = default;
+  device_block(std::size_t bytes, cuda const& where); ///< errc::out_of_memory, errc::backend
+  device_block(device_block&& other) noexcept { swap(other); }
+  device_block& operator=(device_block other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~device_block();
+
+  void* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  cuda const& where() const noexcept { return where_; }
+
+private:
+  void swap(device_block& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(where_, other.where_);
+  }
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  cuda where_;
+};
+
+/// Between any two spaces, in the stream's order; waits where the host is one of them.
+void device_copy(void* to, void const* from, std::size_t bytes, cuda const& where);
+/// Each byte, in the stream's order.
+void device_set(void* to, unsigned char byte, std::size_t bytes, cuda const& where);
+
+} // namespace detail
+
+/// Waits for what is on the stream; errc::backend where any of it failed.
+void synchronize(cuda const& where = {});
+
+/// A fixed-size array of plain values on a device; they start uninitialised.
+template <class T>
+class device_array {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+  device_array() = default;
+  explicit device_array(std::size_t n, cuda const& where = {})
+      : size_(n), block_(checked_mul(n, sizeof(T), "device_array"), where) {}
+  /// A copy of host memory.
+  device_array(T const* first, std::size_t n, cuda const& where = {}) : device_array(n, where) {
+    copy_from(first);
+  }
+  template <class Container>
+  requires(detail::space_of<Container> == space::host &&
+           std::is_convertible_v<decltype(std::declval<Container const&>().data()),
+                                 T const*>) explicit device_array(Container const& c,
+                                                                  cuda const& where = {})
+      : device_array(c.data(), c.size(), where) {}
+
+  T* data() noexcept { return static_cast<T*>(block_.data()); }
+  T const* data() const noexcept { return static_cast<T const*>(block_.data()); }
+  std::size_t size() const noexcept { return size_; }
+  std::size_t bytes() const noexcept { return size_ * sizeof(T); }
+
+  /// All of it from or to host memory; waits until it is done.
+  void copy_from(T const* host) { detail::device_copy(data(), host, bytes(), block_.where()); }
+  void copy_to(T* host) const { detail::device_copy(host, data(), bytes(), block_.where()); }
+
+private:
+  std::size_t size_ = 0;
+  detail::device_block block_;
+};
+
+namespace detail {
+template <class T>
+inline constexpr space space_of<device_array<T>> = space::device;
+} // namespace detail
+
+} // namespace tulle

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tulle/core/device.hpp"
+
+#include "tulle/core/error.hpp"
+
+#include "core/cuda_module.hpp"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <memory_resource>
+
+namespace tulle {
+namespace {
+
+constexpr char const* file_name = "libtulle_cuda.so";
+
+// Beside this library, where it is installed and where it is built.
+std::string beside_this() {
+  Dl_info here;
+  if (dladdr(reinterpret_cast<void const*>(&beside_this), &here) == 0 || !here.dli_fname)
+    return file_name;
+  std::string const path = here.dli_fname;
+  return path.substr(0, path.find_last_of('/') + 1) + file_name;
+}
+
+struct opened {
+  cuda_module const* module = nullptr;
+  std::string why; // it is not there
+};
+
+opened open_module() {
+  char const* const named = std::getenv("TULLE_CUDA_MODULE");
+  std::string const path = named ? named : beside_this();
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library && !named)
+    library = dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return {nullptr, std::string("not loaded: ") + dlerror()};
+  auto* const entry =
+      reinterpret_cast<cuda_module const* (*)()>(dlsym(library, "tulle_cuda_module"));
+  if (!entry)
+    return {nullptr, "not loaded: " + path + " is no module of tulle"};
+  cuda_module const* const module = entry();
+  if (std::string(module->version) != cuda_module_version)
+    return {nullptr, "not loaded: " + path + " is of another build than this library"};
+  return {module, ""};
+}
+
+opened const& the_module() {
+  static opened const once = open_module(); // never closed: kernels may run until the end
+  return once;
+}
+
+std::string text(cuda_status const& s) {
+  return std::string(s.call) + ": " + s.text;
+}
+
+// How many devices, or why none.
+int count_devices(std::string& why) {
+  opened const& m = the_module();
+  int n = 0;
+  if (!m.module) {
+    why = m.why;
+  } else if (cuda_status const s = m.module->count(n); s.code != cuda_status::fine) {
+    why = text(s);
+    n = 0;
+  } else if (n == 0) {
+    why = "no device";
+  }
+  return n;
+}
+
+} // namespace
+
+cuda_module const& loaded_cuda() {
+  std::string why;
+  if (count_devices(why) == 0)
+    fail(errc::backend, "cuda: %s", why.c_str());
+  return *the_module().module;
+}
+
+void check(cuda_status const& s, char const* op) {
+  if (s.code != cuda_status::fine)
+    fail(s.code == cuda_status::no_memory     ? errc::out_of_memory
+         : s.code == cuda_status::unsupported ? errc::unsupported
+                                              : errc::backend,
+         "%s: %s: %s", op, s.call, s.text);
+}
+
+std::vector<device_info> cuda_devices() {
+  std::string why;
+  int const n = count_devices(why);
+  std::vector<device_info> all;
+  for (int d = 0; d < n; ++d) {
+    cuda_properties p;
+    check(the_module().module->describe(d, p), "devices");
+    all.push_back({p.name, p.major, p.minor, p.multiprocessors, p.memory, p.free_memory, p.l2});
+  }
+  return all;
+}
+
+std::string cuda_state() {
+  std::string why;
+  int const n = count_devices(why);
+  return n == 0 ? why : std::to_string(n) + (n == 1 ? " device" : " devices");
+}
+
+void synchronize(cuda const& where) {
+  check(loaded_cuda().synchronize(where.device, where.stream), "synchronize");
+}
+
+namespace detail {
+
+device_block::device_block(std::size_t bytes, cuda const& where) : bytes_(bytes), where_(where) {
+  if (bytes == 0)
+    return;
+  if (where.memory)
+    data_ = allocate(bytes, where.memory);
+  else
+    check(loaded_cuda().allocate(where.device, where.stream, bytes, data_), "device memory");
+}
+
+device_block::~device_block() {
+  if (!data_)
+    return;
+  if (where_.memory)
+    deallocate(data_, bytes_, where_.memory);
+  else
+    the_module().module->deallocate(where_.device, where_.stream, data_);
+}
+
+void device_copy(void* to, void const* from, std::size_t bytes, cuda const& where) {
+  if (bytes == 0)
+    return;
+  cuda_module const& module = loaded_cuda();
+  check(module.copy(where.device, where.stream, to, from, bytes), "copy");
+  check(module.synchronize(where.device, where.stream), "copy");
+}
+
+void device_set(void* to, unsigned char byte, std::size_t bytes, cuda const& where) {
+  if (bytes != 0)
+    check(loaded_cuda().set(where.device, where.stream, to, byte, bytes), "set");
+}
+
+} // namespace detail
+} // namespace tulle

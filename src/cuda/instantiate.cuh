@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a kernel file includes.
+#pragma once
+#include "tulle/core/space.hpp"
+#include "tulle/core/types.def"
+
+#include "cuda/check.cuh"
+
+#include <cstdint>
+#include <type_traits>
+
+namespace tulle::simt {
+
+/// n / d, rounded up.
+template <class T>
+__host__ __device__ constexpr T ceil_div(T n, T d) {
+  return (n + d - 1) / d;
+}
+
+/// y[i] = alpha * sum + beta * y[i]; y is not read where beta is zero.
+template <class V>
+__device__ void update(V* y, V alpha, V sum, V beta) {
+  *y = beta == V(0) ? alpha * sum : fma(alpha, sum, beta * *y);
+}
+
+/// The most blocks of `threads` threads that a grid holds in one dimension.
+inline constexpr std::size_t most_blocks = 2147483647;
+
+/// kernel<<<blocks, threads, shared, stream>>>(arguments...); none where there are no blocks.
+template <class... P, class... A>
+void launch(void (*kernel)(P...), std::size_t blocks, int threads, void* stream, A const&... a) {
+  if (blocks == 0)
+    return;
+  if (blocks > most_blocks)
+    check(cudaErrorInvalidConfiguration, "launch: more blocks than a grid holds");
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0,
+           static_cast<cudaStream_t>(stream)>>>(a...);
+  check(cudaGetLastError(), "launch");
+}
+/// The same with dynamic shared memory, beyond 48 KiB too.
+template <class... P, class... A>
+void launch_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::size_t shared,
+                   void* stream, A const&... a) {
+  if (blocks == 0)
+    return;
+  if (blocks > most_blocks)
+    check(cudaErrorInvalidConfiguration, "launch: more blocks than a grid holds");
+  TULLE_CUDA(cudaFuncSetAttribute, reinterpret_cast<void const*>(kernel),
+             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared,
+           static_cast<cudaStream_t>(stream)>>>(a...);
+  check(cudaGetLastError(), "launch");
+}
+
+} // namespace tulle::simt
+
+// A cell calls the file's own prepare(view, plan), fill(view, plan) and
+// spmv(alpha, view, x, beta, y, plan, stream), all of internal linkage.
+#define TULLE_CUDA_SPMV_CELL(tag, V, I, O, format)                                                 \
+  static cuda_status prepare_##format##_##tag(void const* a, plan_view& p, std::size_t& bytes) {   \
+    return guarded([&] {                                                                           \
+      bytes = prepare(*static_cast<format##_view<V, I, O, space::device> const*>(a), p);           \
+    });                                                                                            \
+  }                                                                                                \
+  static cuda_status fill_##format##_##tag(void const* a, plan_view const& p) {                    \
+    return guarded(                                                                                \
+        [&] { fill(*static_cast<format##_view<V, I, O, space::device> const*>(a), p); });          \
+  }                                                                                                \
+  static cuda_status run_##format##_##tag(spmv_call const& c) {                                    \
+    return guarded([&] {                                                                           \
+      spmv(*static_cast<V const*>(c.alpha),                                                        \
+           *static_cast<format##_view<V, I, O, space::device> const*>(c.a),                        \
+           static_cast<V const*>(c.x), *static_cast<V const*>(c.beta), static_cast<V*>(c.y),       \
+           *c.plan, c.stream);                                                                     \
+    });                                                                                            \
+  }                                                                                                \
+  extern cuda_spmv_kernel const spmv_##format##_##tag;                                             \
+  cuda_spmv_kernel const spmv_##format##_##tag = {prepare_##format##_##tag, fill_##format##_##tag, \
+                                                  run_##format##_##tag};
+
+/// The kernel for every pair of TULLE_TYPES.
+#define TULLE_INSTANTIATE_CUDA_SPMV(format) TULLE_TYPES(TULLE_CUDA_SPMV_CELL, format)

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The module's table: devices, memory, and the kernels that formats.def promises.
+#include "tulle/core/types.hpp"
+
+#include "cuda/instantiate.cuh"
+
+#include <cstring>
+
+namespace tulle::simt {
+namespace {
+
+enum : unsigned { NONE, CPU, CUDA, OPENCL = 4 }; // the words of formats.def
+
+cudaStream_t as_stream(void* stream) {
+  return static_cast<cudaStream_t>(stream);
+}
+
+cuda_status count(int& devices) {
+  return guarded([&] { TULLE_CUDA(cudaGetDeviceCount, &devices); });
+}
+
+cuda_status describe(int device, cuda_properties& to) {
+  return guarded([&] {
+    device_guard const on(device);
+    if (device < 0)
+      TULLE_CUDA(cudaGetDevice, &device);
+    cudaDeviceProp p;
+    TULLE_CUDA(cudaGetDeviceProperties, &p, device);
+    std::strncpy(to.name, p.name, sizeof to.name - 1);
+    to.name[sizeof to.name - 1] = 0;
+    to.major = p.major;
+    to.minor = p.minor;
+    to.multiprocessors = p.multiProcessorCount;
+    to.l2 = static_cast<std::size_t>(p.l2CacheSize);
+    TULLE_CUDA(cudaMemGetInfo, &to.free_memory, &to.memory);
+  });
+}
+
+cuda_status allocate(int device, void* stream, std::size_t bytes, void*& to) {
+  return guarded([&] {
+    device_guard const on(device);
+    TULLE_CUDA(cudaMallocAsync, &to, bytes, as_stream(stream));
+  });
+}
+
+cuda_status deallocate(int device, void* stream, void* p) {
+  return guarded([&] {
+    device_guard const on(device);
+    TULLE_CUDA(cudaFreeAsync, p, as_stream(stream));
+  });
+}
+
+cuda_status copy(int device, void* stream, void* to, void const* from, std::size_t bytes) {
+  return guarded([&] {
+    device_guard const on(device);
+    TULLE_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyDefault, as_stream(stream));
+  });
+}
+
+cuda_status set(int device, void* stream, void* to, unsigned char byte, std::size_t bytes) {
+  return guarded([&] {
+    device_guard const on(device);
+    TULLE_CUDA(cudaMemsetAsync, to, byte, bytes, as_stream(stream));
+  });
+}
+
+cuda_status synchronize(int device, void* stream) {
+  return guarded([&] {
+    device_guard const on(device);
+    TULLE_CUDA(cudaStreamSynchronize, as_stream(stream));
+  });
+}
+
+template <class V>
+__global__ void scale_kernel(V beta, V* y, std::size_t n) {
+  std::size_t const i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+  if (i < n)
+    y[i] = beta == V(0) ? V(0) : beta * y[i];
+}
+
+template <class V>
+cuda_status scale(int device, void* stream, V beta, V* y, std::size_t n) {
+  return guarded([&] {
+    device_guard const on(device);
+    launch(scale_kernel<V>, ceil_div(n, std::size_t{256}), 256, stream, beta, y, n);
+  });
+}
+
+} // namespace
+
+#define TULLE_DECLARE(tag, V, I, O, format) extern cuda_spmv_kernel const spmv_##format##_##tag;
+#define TULLE_FORMAT(name, types, spmv) TULLE_TYPES(TULLE_DECLARE, name)
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
+
+namespace {
+
+struct row {
+  cuda_spmv_kernel const* cell[type_count];
+};
+#define TULLE_CELL(tag, V, I, O, format, backends)                                                 \
+  ((backends)&CUDA) != 0 ? &spmv_##format##_##tag : nullptr,
+#define TULLE_FORMAT(name, types, spmv) {{TULLE_TYPES(TULLE_CELL, name, spmv)}},
+constexpr row kernels[] = {
+#include "tulle/format/formats.def"
+};
+#undef TULLE_FORMAT
+
+cuda_spmv_kernel const* spmv(int format, int type) {
+  return kernels[format].cell[type];
+}
+
+constexpr cuda_module table = {cuda_module_version, count,         describe, allocate,
+                               deallocate,          copy,          set,      synchronize,
+                               scale<float>,        scale<double>, spmv};
+
+} // namespace
+} // namespace tulle::simt
+
+extern "C" __attribute__((visibility("default"))) tulle::cuda_module const* tulle_cuda_module() {
+  return &tulle::simt::table;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the library and libtulle_cuda.so know of each other: a table of functions behind one C entry
+// point. Nothing is thrown across; a call that fails says which, and what the driver said.
+#pragma once
+#include "kernel/spmv.hpp"
+
+#include <cstddef>
+
+namespace tulle {
+
+struct cuda_status {
+  enum : int { fine, failed, no_memory, unsupported } code = fine;
+  char const* call = "";
+  char const* text = "";
+};
+
+struct cuda_properties {
+  char name[256];
+  int major, minor, multiprocessors;
+  std::size_t memory, free_memory, l2;
+};
+
+/// One cell of the table of kernels. prepare() looks at the matrix and asks for workspace, fill()
+/// computes what run() finds there; both may wait for the device. run() puts work on a stream and
+/// neither waits nor allocates.
+struct cuda_spmv_kernel {
+  cuda_status (*prepare)(void const* a, plan_view& plan, std::size_t& bytes);
+  cuda_status (*fill)(void const* a, plan_view const& plan);
+  cuda_status (*run)(spmv_call const& call);
+};
+
+/// On the device, -1 being the thread's current one, and in the order of the stream.
+struct cuda_module {
+  char const* version; // must be cuda_module_version() of the library
+  cuda_status (*count)(int& devices);
+  cuda_status (*describe)(int device, cuda_properties& to);
+  cuda_status (*allocate)(int device, void* stream, std::size_t bytes, void*& to);
+  cuda_status (*deallocate)(int device, void* stream, void* p);
+  cuda_status (*copy)(int device, void* stream, void* to, void const* from, std::size_t bytes);
+  cuda_status (*set)(int device, void* stream, void* to, unsigned char byte, std::size_t bytes);
+  cuda_status (*synchronize)(int device, void* stream);
+  /// y = beta y; beta == 0 does not read y.
+  cuda_status (*scale_f32)(int device, void* stream, float beta, float* y, std::size_t n);
+  cuda_status (*scale_f64)(int device, void* stream, double beta, double* y, std::size_t n);
+  /// nullptr where none is built.
+  cuda_spmv_kernel const* (*spmv)(int format, int type);
+};
+
+/// Versions, formats and structs of both sides must be one build's.
+#define TULLE_FORMAT(name, types, spmv) #name " "
+constexpr char const* cuda_module_version = "1 "
+#include "tulle/format/formats.def"
+    ;
+#undef TULLE_FORMAT
+
+} // namespace tulle
+
+extern "C" tulle::cuda_module const* tulle_cuda_module();
