@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // tulle devices: what this machine has, and what of it is used.
+#include "tulle/core/device.hpp"
 #include "tulle/core/machine.hpp"
 #include "tulle/core/parallel.hpp"
 #include "tulle/core/where.hpp"
@@ -70,8 +71,17 @@ json describe() {
   out["instruction_sets"] = std::move(sets);
   out["backends"] = {{{"name", name(backend::reference)}, {"state", "built"}},
                      {{"name", name(backend::cpu)}, {"state", "built"}},
-                     {{"name", name(backend::cuda)}, {"state", "not built"}},
+                     {{"name", name(backend::cuda)}, {"state", cuda_state()}},
                      {{"name", name(backend::opencl)}, {"state", "not built"}}};
+  json gpus = json::array();
+  for (device_info const& d : cuda_devices())
+    gpus.push_back({{"name", d.name},
+                    {"compute_capability", fmt::format("{}.{}", d.major, d.minor)},
+                    {"multiprocessors", d.multiprocessors},
+                    {"memory", d.memory},
+                    {"available_memory", d.free_memory},
+                    {"l2", d.l2}});
+  out["cuda_devices"] = std::move(gpus);
   json formats = json::array();
   for (format const f : all_formats)
     formats.push_back(name(f));
@@ -125,6 +135,13 @@ void print_text(json const& d) {
   for (json const& b : d["backends"])
     line(std::exchange(what, ""),
          fmt::format("{:<10} {}", b["name"].get<std::string>(), b["state"].get<std::string>()));
+  what = "cuda devices";
+  for (json const& g : d["cuda_devices"])
+    line(std::exchange(what, ""),
+         fmt::format("{}, compute capability {}, {} multiprocessors, {}, {} available, L2 {}",
+                     g["name"].get<std::string>(), g["compute_capability"].get<std::string>(),
+                     g["multiprocessors"].get<int>(), bytes_text(g["memory"]),
+                     bytes_text(g["available_memory"]), bytes_text(g["l2"])));
   line("formats", fmt::format("{}", fmt::join(words(d["formats"]), " ")));
   line("types", fmt::format("{}", fmt::join(words(d["types"]), " ")));
 }

@@ -17,18 +17,19 @@ inline int threads_of(options const& o) {
   return o.threads > 0 ? o.threads : default_threads();
 }
 
-/// The layouts that --formats names: sell, sell:chunk=4; all: every format by default; every: all
-/// their layouts.
+/// The layouts that --formats names: sell, sell:chunk=4; all: every format as suits the backend;
+/// every: all their layouts.
 inline std::vector<layout> wanted_layouts(options const& o) {
   std::vector<layout> all;
   for (std::string const& text : o.formats)
-    if (text == "all" || text == "every")
+    if (text == "all") {
       for (format const f : all_formats)
-        for (layout const& l : layouts(f)) {
-          if (text == "every" || l.options.empty())
-            all.push_back(l);
-        }
-    else if (text != "none")
+        all.push_back(layout_for(f, o.backend == "cuda" ? backend::cuda : backend::cpu));
+    } else if (text == "every") {
+      for (format const f : all_formats)
+        for (layout const& l : layouts(f))
+          all.push_back(l);
+    } else if (text != "none")
       all.push_back(layout::parse(text));
   return all;
 }

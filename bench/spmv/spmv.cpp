@@ -12,6 +12,7 @@
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
+#include "bench/spmv/cuda.hpp"
 #include "bench/sweep.hpp"
 #include "bench/vectors.hpp"
 
@@ -81,6 +82,17 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
     who.result(y.data());
     return is_product(p.a, x.data(), y.data());
   };
+  auto const each_layout = [&](auto&& make) {
+    for (layout const& l : wanted_layouts(o))
+      for (spmv_method const method : wanted_methods(l.format, o))
+        try {
+          make(l, method);
+        } catch (error const& e) {
+          if (e.code() != errc::unsupported)
+            throw;
+          remarks.push_back(matrix + ": " + e.what());
+        }
+  };
   if (o.backend == "cpu") {
     c.contestants.push_back(read_bound({{a.val.data(), a.val.bytes()},
                                         {a.col.data(), a.col.bytes()},
@@ -88,29 +100,32 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
                                         {x.data(), x.bytes()},
                                         {y.data(), y.bytes()}},
                                        p.threads));
-    for (sweep_point const& point : sweep_points(o.sweep))
-      for (layout const& l : wanted_layouts(o)) {
+    for (sweep_point const& point : sweep_points(o.sweep)) {
+      spmv_problem<V, I> q = p;
+      if (point.option == "threads")
+        q.threads = number_of(point);
+      each_layout([&](layout const& l, spmv_method method) {
         progress.label(matrix + ": converting to " + name(l));
-        spmv_problem<V, I> q = p;
-        if (point.option == "threads")
-          q.threads = number_of(point);
-        for (spmv_method const method : wanted_methods(l.format, o))
-          try {
-            contestant who = make_tulle(q, l, method);
-            who.option = point.option;
-            who.option_value = point.value;
-            c.contestants.push_back(std::move(who));
-          } catch (error const& e) {
-            if (e.code() != errc::unsupported)
-              throw;
-            remarks.push_back(matrix + ": " + e.what());
-          }
-      }
+        contestant who = make_tulle(q, l, method);
+        who.option = point.option;
+        who.option_value = point.value;
+        c.contestants.push_back(std::move(who));
+      });
+    }
+  } else if (o.backend == "cuda" && !cuda_devices().empty()) {
+    cuda_formats<V, I> const there(p);
+    c.contestants.push_back(there.copy_bound(static_cast<std::size_t>(c.bound_bytes)));
+    each_layout([&](layout const& l, spmv_method method) {
+      progress.label(matrix + ": converting to " + name(l));
+      c.contestants.push_back(there.make(l, method));
+    });
   }
+  bool const has_bound = !c.contestants.empty();
   if (o.sweep.empty()) {
     progress.label(matrix + ": peers are converting");
     for (auto& peer : ask_peers(o.peers, {over_types<spmv_problem>(p), o.backend}, remarks))
-      c.contestants.push_back(std::move(peer));
+      if (!peer.is_bound || !has_bound)
+        c.contestants.push_back(std::move(peer));
   }
   progress.clear();
   return hold(c, o, remarks);

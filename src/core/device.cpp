@@ -109,6 +109,21 @@ void synchronize(cuda const& where) {
   check(loaded_cuda().synchronize(where.device, where.stream), "synchronize");
 }
 
+device_timer::device_timer(cuda const& where) : where_(where) {
+  check(loaded_cuda().timer_make(where.device, events_), "timer");
+}
+device_timer::~device_timer() {
+  the_module().module->timer_drop(events_);
+}
+void device_timer::start() {
+  check(the_module().module->timer_start(events_, where_.stream), "timer");
+}
+double device_timer::stop() {
+  double seconds = 0;
+  check(the_module().module->timer_stop(events_, where_.stream, seconds), "timer");
+  return seconds;
+}
+
 namespace detail {
 
 device_block::device_block(std::size_t bytes, cuda const& where) : bytes_(bytes), where_(where) {
@@ -129,12 +144,15 @@ device_block::~device_block() {
     the_module().module->deallocate(where_.device, where_.stream, data_);
 }
 
+void device_copy_there(void* to, void const* from, std::size_t bytes, cuda const& where) {
+  if (bytes != 0)
+    check(loaded_cuda().copy(where.device, where.stream, to, from, bytes), "copy");
+}
+
 void device_copy(void* to, void const* from, std::size_t bytes, cuda const& where) {
-  if (bytes == 0)
-    return;
-  cuda_module const& module = loaded_cuda();
-  check(module.copy(where.device, where.stream, to, from, bytes), "copy");
-  check(module.synchronize(where.device, where.stream), "copy");
+  device_copy_there(to, from, bytes, where);
+  if (bytes != 0)
+    synchronize(where);
 }
 
 void device_set(void* to, unsigned char byte, std::size_t bytes, cuda const& where) {

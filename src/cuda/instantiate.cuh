@@ -63,7 +63,7 @@ void launch_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::s
       bytes = prepare(*static_cast<format##_view<V, I, O, space::device> const*>(a), p);           \
     });                                                                                            \
   }                                                                                                \
-  static cuda_status fill_##format##_##tag(void const* a, plan_view const& p) {                    \
+  static cuda_status fill_##format##_##tag(void const* a, plan_view& p) {                          \
     return guarded(                                                                                \
         [&] { fill(*static_cast<format##_view<V, I, O, space::device> const*>(a), p); });          \
   }                                                                                                \

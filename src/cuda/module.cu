@@ -5,7 +5,7 @@
 
 #include "cuda/instantiate.cuh"
 
-#include <cstring>
+#include <cstdio>
 
 namespace tulle::simt {
 namespace {
@@ -27,8 +27,7 @@ cuda_status describe(int device, cuda_properties& to) {
       TULLE_CUDA(cudaGetDevice, &device);
     cudaDeviceProp p;
     TULLE_CUDA(cudaGetDeviceProperties, &p, device);
-    std::strncpy(to.name, p.name, sizeof to.name - 1);
-    to.name[sizeof to.name - 1] = 0;
+    std::snprintf(to.name, sizeof to.name, "%s", p.name);
     to.major = p.major;
     to.minor = p.minor;
     to.multiprocessors = p.multiProcessorCount;
@@ -72,6 +71,45 @@ cuda_status synchronize(int device, void* stream) {
   });
 }
 
+struct timer {
+  cudaEvent_t begin = nullptr, end = nullptr;
+};
+
+cuda_status timer_make(int device, void*& to) {
+  return guarded([&] {
+    device_guard const on(device);
+    timer made;
+    TULLE_CUDA(cudaEventCreate, &made.begin);
+    TULLE_CUDA(cudaEventCreate, &made.end);
+    to = new timer(made);
+  });
+}
+
+cuda_status timer_start(void* t, void* stream) {
+  return guarded(
+      [&] { TULLE_CUDA(cudaEventRecord, static_cast<timer*>(t)->begin, as_stream(stream)); });
+}
+
+cuda_status timer_stop(void* t, void* stream, double& seconds) {
+  return guarded([&] {
+    timer const& two = *static_cast<timer*>(t);
+    TULLE_CUDA(cudaEventRecord, two.end, as_stream(stream));
+    TULLE_CUDA(cudaEventSynchronize, two.end);
+    float milliseconds = 0;
+    TULLE_CUDA(cudaEventElapsedTime, &milliseconds, two.begin, two.end);
+    seconds = 1e-3 * static_cast<double>(milliseconds);
+  });
+}
+
+cuda_status timer_drop(void* t) {
+  return guarded([&] {
+    timer const two = *static_cast<timer*>(t);
+    delete static_cast<timer*>(t);
+    TULLE_CUDA(cudaEventDestroy, two.begin);
+    TULLE_CUDA(cudaEventDestroy, two.end);
+  });
+}
+
 template <class V>
 __global__ void scale_kernel(V beta, V* y, std::size_t n) {
   std::size_t const i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
@@ -111,9 +149,10 @@ cuda_spmv_kernel const* spmv(int format, int type) {
   return kernels[format].cell[type];
 }
 
-constexpr cuda_module table = {cuda_module_version, count,         describe, allocate,
-                               deallocate,          copy,          set,      synchronize,
-                               scale<float>,        scale<double>, spmv};
+constexpr cuda_module table = {cuda_module_version, count,         describe,  allocate,
+                               deallocate,          copy,          set,       synchronize,
+                               scale<float>,        scale<double>, spmv,      timer_make,
+                               timer_start,         timer_stop,    timer_drop};
 
 } // namespace
 } // namespace tulle::simt

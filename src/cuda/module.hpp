@@ -26,7 +26,7 @@ struct cuda_properties {
 /// neither waits nor allocates.
 struct cuda_spmv_kernel {
   cuda_status (*prepare)(void const* a, plan_view& plan, std::size_t& bytes);
-  cuda_status (*fill)(void const* a, plan_view const& plan);
+  cuda_status (*fill)(void const* a, plan_view& plan);
   cuda_status (*run)(spmv_call const& call);
 };
 
@@ -45,6 +45,11 @@ struct cuda_module {
   cuda_status (*scale_f64)(int device, void* stream, double beta, double* y, std::size_t n);
   /// nullptr where none is built.
   cuda_spmv_kernel const* (*spmv)(int format, int type);
+  /// A pair of events, and the seconds between them when the second has come.
+  cuda_status (*timer_make)(int device, void*& timer);
+  cuda_status (*timer_start)(void* timer, void* stream);
+  cuda_status (*timer_stop)(void* timer, void* stream, double& seconds);
+  cuda_status (*timer_drop)(void* timer);
 };
 
 /// Versions, formats and structs of both sides must be one build's.

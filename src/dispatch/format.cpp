@@ -69,6 +69,20 @@ std::vector<layout> layouts(format f) {
   return all;
 }
 
+layout layout_for(format f, backend b) {
+  char const* options = "";
+  if (b == backend::cuda)
+    switch (f) {
+#define TULLE_FORMAT(name, types, spmv)                                                            \
+  case format::name:                                                                               \
+    options = detail::options_on_cuda<name<double>::options>();                                    \
+    break;
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
+    }
+  return {f, options};
+}
+
 any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {
   format const f = to.format;
   if (!is_built(a.format, a.type) || !is_built(f, a.type))

@@ -57,7 +57,9 @@ private:
   cuda where_;
 };
 
-/// Between any two spaces, in the stream's order; waits where the host is one of them.
+/// Within the device, in the stream's order.
+void device_copy_there(void* to, void const* from, std::size_t bytes, cuda const& where);
+/// Between any two spaces, in the stream's order; waits until it is done.
 void device_copy(void* to, void const* from, std::size_t bytes, cuda const& where);
 /// Each byte, in the stream's order.
 void device_set(void* to, unsigned char byte, std::size_t bytes, cuda const& where);
@@ -66,6 +68,22 @@ void device_set(void* to, unsigned char byte, std::size_t bytes, cuda const& whe
 
 /// Waits for what is on the stream; errc::backend where any of it failed.
 void synchronize(cuda const& where = {});
+
+/// Measures what runs on a stream.
+class device_timer {
+public:
+  explicit device_timer(cuda const& where = {});
+  ~device_timer();
+  device_timer(device_timer const&) = delete;
+  device_timer& operator=(device_timer const&) = delete;
+  void start();
+  /// Seconds since start(); waits until what was begun has ended.
+  double stop();
+
+private:
+  cuda where_;
+  void* events_ = nullptr;
+};
 
 /// A fixed-size array of plain values on a device; they start uninitialised.
 template <class T>

@@ -24,8 +24,11 @@ struct layout {
 };
 /// As layout::parse reads it.
 std::string name(layout const& l);
-/// The format by default, and other layouts of it that are worth trying.
+/// The format by default, with the options that suit a GPU, and other layouts of it that are worth trying.
 std::vector<layout> layouts(format f);
+
+/// The format with the options that suit a backend: sell has wider chunks on a GPU.
+layout layout_for(format f, backend b);
 
 /// a in that layout. errc::unsupported where the format is not built for a's types, has no such
 /// option, or would take more memory than its option `limit` allows.

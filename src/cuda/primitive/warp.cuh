@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the lanes of a warp do together. All lanes of `mask`-free functions take part.
+// What the lanes of a warp do together; all of them take part.
 #pragma once
 
 namespace tulle::simt {
@@ -14,6 +14,42 @@ __device__ V reduce(V v) {
 #pragma unroll
   for (int d = width / 2; d > 0; d /= 2)
     v += __shfl_xor_sync(whole_warp, v, d, width);
+  return v;
+}
+/// The same for a width that only run time tells.
+template <class V>
+__device__ V reduce(V v, int width) {
+  for (int d = width / 2; d > 0; d /= 2)
+    v += __shfl_xor_sync(whole_warp, v, d);
+  return v;
+}
+
+/// In each lane the sum of all lanes up to it.
+template <class V>
+__device__ V inclusive_scan(V v) {
+  int const lane = threadIdx.x % 32;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    V const below = __shfl_up_sync(whole_warp, v, d);
+    v = lane >= d ? v + below : v;
+  }
+  return v;
+}
+
+/// In each lane the sum of those up to it, from the last that has `starts` set on.
+template <class V>
+__device__ V segmented_scan(V v, bool starts) {
+  int const lane = threadIdx.x % 32;
+  bool stop = starts;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    V const below = __shfl_up_sync(whole_warp, v, d);
+    bool const stopped = __shfl_up_sync(whole_warp, stop, d);
+    if (lane >= d && !stop) {
+      v += below;
+      stop = stopped;
+    }
+  }
   return v;
 }
 

@@ -60,10 +60,21 @@ Options parse_options(char const* format, std::string_view text) {
   return o;
 }
 
+/// What suits a GPU, where that is not the default: Options::on_cuda.
+template <class Options>
+constexpr char const* options_on_cuda() {
+  if constexpr (requires { Options::on_cuda; })
+    return Options::on_cuda;
+  else
+    return "";
+}
+
 /// Layouts beside the default that tests and sweeps go through: Options::variants, each as text.
 template <class Options, class F>
 void for_each_variant(F&& f) {
   f(std::string_view());
+  if constexpr (requires { Options::on_cuda; })
+    f(std::string_view(Options::on_cuda));
   if constexpr (requires { Options::variants; })
     for (char const* const text : Options::variants)
       f(std::string_view(text));

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha A x + beta y, A in cmrs.
+//
+// Koza et al., 2014, alg. 1: a warp takes a strip, 32 slots at a time, and adds each product to a
+// sum of its row in shared memory. The paper has a sum for each row and lane, so that no two lanes
+// meet; here fewer do, since what a block keeps there is lost to the cache:
+//   by rows   rows ascend: lanes of one row add up by a segmented scan, and its last one has the
+//             row's only sum to itself;
+//   sorted    lanes are taken in as many turns as it needs for lanes of one turn not to meet;
+//   padded    sec. 6.7: at most `modulo` slots of a row in a warp of the layout, side by side, so
+//             `modulo` sums a row and warp of the layout do, in one turn. Padding is left out.
+//
+// Strips longer than the others wait for are cut, their pieces kept in the workspace; whichever
+// warp comes last adds them, in an order that the matrix alone decides. Bytes that must move, double
+// with 32-bit indices: 12 a slot, 8 + 4 / height a row and 8 a column.
+#include "tulle/format/cmrs.hpp"
+
+#include "cuda/instantiate.cuh"
+#include "cuda/primitive/warp.cuh"
+
+#include <cstdlib>
+#include <vector>
+
+namespace tulle::simt {
+namespace {
+
+template <class V, class I, class O>
+using view = cmrs_view<V, I, O, space::device>;
+
+constexpr int threads = 256;
+constexpr int warps = threads / 32;
+constexpr std::int64_t piece_slots = 1024; // of a strip that is cut: a multiple of any warp
+constexpr std::int64_t long_strip = 2 * piece_slots;
+
+enum order : int { by_rows, short_rows, sorted, padded };
+
+/// A piece of a strip that is cut.
+struct piece {
+  std::int64_t strip;
+  std::int64_t first; // piece of the strip, in the list
+  std::int64_t count; // pieces of it
+  std::int64_t pad;
+};
+
+template <class V>
+struct cut_strips {
+  std::int64_t pieces;
+  piece const* list;
+  V* sums;        // height of each piece
+  unsigned* come; // pieces of the strip done, at its first
+};
+
+struct strips_shape {
+  int height, bits;
+  int sums;   // of a row
+  int values; // of a warp, in shared memory
+  int turns;  // sorted: of lanes / sums lanes each
+  int warp, modulo; // padded: of a window
+  std::int64_t strips;
+};
+
+/// The row sums of lanes that hold those of rows lane % height.
+template <class V>
+__device__ V across(V sum, int height) {
+  for (int d = 16; d >= height; d /= 2)
+    sum += __shfl_xor_sync(whole_warp, sum, d);
+  return sum;
+}
+
+/// of: how slots are ordered.
+template <order of, int batch, int resident, class V, class I, class O>
+__global__ void __launch_bounds__(threads, resident)
+    strips_kernel(V alpha, view<V, I, O> a, V const* __restrict__ x, V beta, V* __restrict__ y,
+                  strips_shape s, cut_strips<V> cut) {
+  extern __shared__ double raw[];
+  int const lane = threadIdx.x % 32;
+  V* const sums = reinterpret_cast<V*>(raw) + threadIdx.x / 32 * s.values;
+  std::int64_t const at = blockIdx.x * std::int64_t{warps} + threadIdx.x / 32;
+  bool const is_piece = at < cut.pieces;
+  std::int64_t strip = at - cut.pieces;
+  piece p{};
+  if (is_piece) {
+    p = cut.list[at];
+    strip = p.strip;
+  }
+  if (strip >= s.strips)
+    return;
+  std::int64_t begin = a.strip_ptr[strip];
+  std::int64_t end = a.strip_ptr[strip + 1];
+  if (is_piece) {
+    begin += (at - p.first) * piece_slots;
+    end = end < begin + piece_slots ? end : begin + piece_slots;
+  } else if (end - begin > long_strip) {
+    return;
+  }
+
+  if (of != short_rows)
+    for (int k = lane; k < s.height * s.sums; k += 32)
+      sums[k] = 0;
+  __syncwarp();
+  using U = std::make_unsigned_t<I>;
+  int slot = 0;
+  if (of == sorted)
+    slot = lane % s.sums * s.height;
+  if (of == padded)
+    slot = (lane / s.warp * s.modulo + lane % s.modulo) * s.height;
+  int current = 0; // by rows: the row that windows are full of, and the lanes' sums of it
+  V full = 0;
+  V short_sum[2] = {};
+  for (std::int64_t k = begin + lane; k - lane < end; k += 32 * batch) {
+    I word[batch];
+    V v[batch];
+#pragma unroll
+    for (int j = 0; j < batch; ++j) {
+      bool const is_there = k + 32 * j < end;
+      word[j] = is_there ? __ldcs(a.col + k + 32 * j) : I(-1);
+      v[j] = is_there ? __ldcs(a.val + k + 32 * j) : V(0);
+    }
+#pragma unroll
+    for (int j = 0; j < batch; ++j)
+      if (word[j] >= 0) // neither padding nor behind the end
+        v[j] *= __ldg(x + (static_cast<U>(word[j]) >> s.bits));
+    if constexpr (of == short_rows) {
+      // Products side by side, and where rows begin and end; then a lane a row.
+      auto* const bounds = reinterpret_cast<unsigned short*>(sums + 34 * batch);
+      int const n = end - (k - lane) < 32 * batch ? static_cast<int>(end - (k - lane)) : 32 * batch;
+      __syncwarp();
+      for (int r = lane; r < s.height; r += 32)
+        bounds[2 * r] = bounds[2 * r + 1] = 0;
+      __syncwarp();
+      int last = 0; // row of the last slot before
+#pragma unroll
+      for (int j = 0; j < batch; ++j) {
+        int const q = 32 * j + lane;
+        int const r = static_cast<int>(word[j]) & (s.height - 1);
+        int other = __shfl_up_sync(whole_warp, r, 1);
+        if (lane == 0)
+          other = last;
+        last = __shfl_sync(whole_warp, r, 31);
+        if (q < n) {
+          sums[q + q / 16] = v[j];
+          if (q == 0 || r != other)
+            bounds[2 * r] = static_cast<unsigned short>(q);
+          if (q != 0 && r != other)
+            bounds[2 * other + 1] = static_cast<unsigned short>(q);
+          if (q == n - 1)
+            bounds[2 * r + 1] = static_cast<unsigned short>(n);
+        }
+      }
+      __syncwarp();
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        if (lane + 32 * h < s.height) {
+          int const stop = bounds[2 * (lane + 32 * h) + 1];
+          for (int q = bounds[2 * (lane + 32 * h)]; q < stop; ++q)
+            short_sum[h] += sums[q + q / 16];
+        }
+      continue;
+    }
+#pragma unroll
+    for (int j = 0; j < batch; ++j) {
+      int const r = static_cast<int>(word[j]) & (s.height - 1);
+      if constexpr (of == by_rows) {
+        // Lanes behind the end are of row height - 1 and hold zeros.
+        int const other = __shfl_up_sync(whole_warp, r, 1);
+        unsigned const heads = __ballot_sync(whole_warp, lane == 0 || r != other);
+        if (heads == 1) {
+          if (r != current) {
+            V const sum = reduce<32>(full);
+            if (lane == 0)
+              sums[current] += sum;
+            __syncwarp();
+            current = r;
+            full = 0;
+          }
+          full += v[j];
+          continue;
+        }
+        unsigned const mine = heads & (0xffffffffu >> (31 - lane));
+        int const start = 31 - __clz(static_cast<int>(mine));
+#pragma unroll
+        for (int d = 1; d < 32; d *= 2) {
+          V const before = __shfl_up_sync(whole_warp, v[j], d);
+          if (lane - d >= start)
+            v[j] += before;
+        }
+        if (lane == 31 || heads >> (lane + 1) & 1)
+          sums[r] += v[j];
+        __syncwarp();
+      } else if constexpr (of == padded) {
+        if (word[j] >= 0)
+          sums[slot + r] += v[j];
+        __syncwarp();
+      } else {
+        for (int turn = 0; turn < s.turns; ++turn) {
+          if (lane / s.sums == turn && word[j] >= 0)
+            sums[slot + r] += v[j];
+          __syncwarp();
+        }
+      }
+    }
+  }
+
+  if (of == by_rows) {
+    V const sum = reduce<32>(full);
+    if (lane == 0)
+      sums[current] += sum;
+    __syncwarp();
+  }
+
+  auto const row_sum = [&](int r) {
+    if (of == short_rows)
+      return r < 32 ? short_sum[0] : short_sum[1];
+    V sum = 0;
+    for (int k = r; k < s.height * s.sums; k += s.height < 32 ? 32 : s.height)
+      sum += sums[k];
+    return across(sum, s.height);
+  };
+  bool is_last = false;
+  for (int r = lane; r < (s.height < 32 ? 32 : s.height); r += 32) {
+    V const sum = row_sum(r);
+    std::int64_t const row = strip * s.height + r;
+    if (r >= s.height)
+      continue;
+    if (is_piece)
+      cut.sums[at * s.height + r] = sum;
+    else if (row < a.rows)
+      update(y + row, alpha, sum, beta);
+  }
+  if (!is_piece)
+    return;
+  __threadfence();
+  __syncwarp();
+  if (lane == 0)
+    is_last = atomicAdd(cut.come + p.first, 1u) == static_cast<unsigned>(p.count - 1);
+  if (!__shfl_sync(whole_warp, is_last, 0))
+    return;
+  __threadfence();
+  if (lane == 0)
+    cut.come[p.first] = 0; // for the next product
+  for (int r = lane; r < (s.height < 32 ? 32 : s.height); r += 32) {
+    V sum = 0;
+    V const* const from = cut.sums + p.first * s.height;
+#pragma unroll 4
+    for (std::int64_t k = r; k < p.count * s.height; k += s.height < 32 ? 32 : s.height)
+      sum += __ldcg(from + k);
+    sum = across(sum, s.height);
+    std::int64_t const row = strip * s.height + r;
+    if (r < s.height && row < a.rows)
+      update(y + row, alpha, sum, beta);
+  }
+}
+
+template <class V, class I, class O>
+std::vector<piece> pieces_of(view<V, I, O> const& a, plan_view const& p) {
+  std::vector<piece> list;
+  if (a.stored == 0)
+    return list;
+  std::vector<O> ptr(a.strips() + 1);
+  TULLE_CUDA(cudaMemcpyAsync, ptr.data(), a.strip_ptr, ptr.size() * sizeof(O),
+             cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(p.stream));
+  TULLE_CUDA(cudaStreamSynchronize, static_cast<cudaStream_t>(p.stream));
+  for (std::size_t s = 0; s + 1 < ptr.size(); ++s) {
+    auto const length = static_cast<std::int64_t>(ptr[s + 1] - ptr[s]);
+    if (length <= long_strip)
+      continue;
+    auto const first = static_cast<std::int64_t>(list.size());
+    std::int64_t const count = ceil_div(length, piece_slots);
+    list.insert(list.end(), static_cast<std::size_t>(count),
+                {static_cast<std::int64_t>(s), first, count, 0});
+  }
+  return list;
+}
+
+template <class V>
+cut_strips<V> cut_at(void* work, std::int64_t pieces, int height) {
+  auto const n = static_cast<std::size_t>(pieces);
+  auto* const list = static_cast<piece*>(work);
+  auto* const sums = reinterpret_cast<V*>(list + n);
+  return {pieces, list, sums, reinterpret_cast<unsigned*>(sums + n * static_cast<unsigned>(height))};
+}
+
+template <class V, class I, class O>
+std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
+  if (p.transposed)
+    refuse("cmrs", "transposed products have no kernel; csr has one");
+  p.method = "strips";
+  std::size_t const pieces = pieces_of(a, p).size();
+  p.info[0] = static_cast<std::int64_t>(pieces);
+  auto const h = static_cast<std::size_t>(a.layout.height);
+  return pieces * (sizeof(piece) + h * sizeof(V) + sizeof(unsigned));
+}
+
+template <class V, class I, class O>
+void fill(view<V, I, O> const& a, plan_view const& p) {
+  if (p.info[0] == 0)
+    return;
+  std::vector<piece> const list = pieces_of(a, p);
+  auto const stream = static_cast<cudaStream_t>(p.stream);
+  TULLE_CUDA(cudaMemcpyAsync, p.work, list.data(), list.size() * sizeof(piece),
+             cudaMemcpyHostToDevice, stream);
+  TULLE_CUDA(cudaMemsetAsync, cut_at<V>(p.work, p.info[0], a.layout.height).come, 0,
+             list.size() * sizeof(unsigned), stream);
+  TULLE_CUDA(cudaStreamSynchronize, stream);
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
+          void* stream) {
+  cmrs_layout const& l = a.layout;
+  strips_shape s{l.height, l.bits(), 1, 0, 1, 32, 1, static_cast<std::int64_t>(a.strips())};
+  if (l.warp != 0) {
+    s.warp = l.warp < 32 ? l.warp : 32;
+    s.modulo = l.modulo < 32 ? l.modulo : 32;
+    s.sums = 32 / s.warp * s.modulo;
+  } else if (l.sorted) {
+    int const sums_room = getenv("CMRS_ROOM") ? atoi(getenv("CMRS_ROOM")) : 256;
+    s.sums = sums_room / l.height < 32 ? sums_room / l.height : 32;
+    s.turns = 32 / s.sums;
+  }
+  auto const go = [&](auto kernel) {
+    launch_shared(kernel,
+                  ceil_div(static_cast<std::size_t>(s.strips + p.info[0]), std::size_t{warps}),
+                  threads, std::size_t{warps} * static_cast<unsigned>(s.values) * sizeof(V), stream,
+                  alpha, a, x, beta, y, s, cut_at<V>(p.work, p.info[0], l.height));
+  };
+  s.values = s.height * s.sums;
+  int const mode = getenv("CMRS_MODE") ? atoi(getenv("CMRS_MODE")) : 0;
+  bool const is_short = a.stored / (a.rows > 0 ? a.rows : 1) < (getenv("CMRS_SHORT") ? atoi(getenv("CMRS_SHORT")) : 12);
+  constexpr int resident = sizeof(I) == 4 ? 6 : 4;
+  auto const with = [&]<int batch, int resident>() {
+    if (l.warp != 0)
+      return go(strips_kernel<padded, batch, resident, V, I, O>);
+    if (l.sorted)
+      return go(strips_kernel<sorted, batch, resident, V, I, O>);
+    if (!is_short)
+      return go(strips_kernel<by_rows, batch, resident, V, I, O>);
+    s.values = 34 * batch + ceil_div(4 * l.height, static_cast<int>(sizeof(V)));
+    go(strips_kernel<short_rows, batch, resident, V, I, O>);
+  };
+  if constexpr (sizeof(V) == 8 && sizeof(I) == 4) {
+    switch (mode) {
+    case 1: return with.template operator()<4, 8>();
+    case 2: return with.template operator()<2, 8>();
+    case 3: return with.template operator()<8, 5>();
+    case 4: return with.template operator()<5, 6>();
+    }
+  }
+  with.template operator()<4, resident>();
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_CUDA_SPMV(cmrs)
+
+} // namespace tulle::simt

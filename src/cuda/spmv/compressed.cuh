@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Products over compressed rows, those of a csr or those that a plan makes of other entries: which
+// of the ways of rows.cuh and tiles.cuh, and with what.
+#pragma once
+#include "cuda/spmv/rows.cuh"
+#include "cuda/spmv/tiles.cuh"
+#include "cuda/turn.cuh"
+#include "cuda/workspace.cuh"
+
+#include <algorithm>
+
+namespace tulle::simt {
+namespace {
+
+// Ratio to the copy bound, double, H200, groups / blocks / segments / merge: poisson2d5 4096 .61,
+// .73, .65, .57; fem 500000 .68, .61, .60, .53; lattice 4000000 -, .76, .67, .57; circuit 2000000
+// -, .42, .54, .38; rmat 21 16 -, .19, .32, .21.
+enum class way : std::int64_t { nothing, groups, blocks, merge, segments };
+constexpr std::int64_t long_average = 16; // from here on a group of lanes has enough to do
+constexpr std::int64_t even = 2;          // rows up to this times the average are of one length
+
+enum : int { chosen_way, chosen_width, is_turned }; // of plan_view::info
+
+template <class I, class O>
+__global__ void longest_row_kernel(I rows, O const* row_ptr, unsigned long long* longest_row) {
+  __shared__ unsigned long long most;
+  if (threadIdx.x == 0)
+    most = 0;
+  __syncthreads();
+  unsigned long long mine = 0;
+  for (std::size_t i = blockIdx.x * std::size_t{row_threads} + threadIdx.x;
+       i < static_cast<std::size_t>(rows); i += std::size_t{gridDim.x} * row_threads)
+    mine = max(mine, static_cast<unsigned long long>(row_ptr[i + 1] - row_ptr[i]));
+  atomicMax(&most, mine);
+  __syncthreads();
+  if (threadIdx.x == 0)
+    atomicMax(longest_row, most);
+}
+
+template <class I, class O>
+std::int64_t longest_row(I rows, O const* row_ptr, void* stream) {
+  counter const most(stream);
+  launch(longest_row_kernel<I, O>,
+         std::min<std::size_t>(ceil_div<std::size_t>(rows, row_threads), 1024), row_threads, stream,
+         rows, row_ptr, most.get());
+  return most.value();
+}
+
+/// Room for the way that wants most of it.
+template <class V, class I, class O>
+shares<V, I> shares_of(I rows, O nnz, way w, carver& work) {
+  std::size_t const all =
+      static_cast<std::size_t>(nnz) + (w == way::merge ? static_cast<std::size_t>(rows) : 0);
+  shares<V, I> s;
+  s.count = ceil_div<std::size_t>(all, w == way::blocks ? tile : share);
+  s.first = work.take<I>(s.count + 1);
+  s.head = work.take<V>(s.count);
+  s.tail = work.take<V>(s.count);
+  return s;
+}
+template <class V, class I, class O>
+void reserve_lines(I rows, O nnz, carver& work) {
+  shares_of<V>(rows, nnz, way::merge, work);
+}
+
+template <class I, class O>
+way choose(I rows, O nnz, O const* row_ptr, plan_view& p) {
+  if (nnz == 0)
+    return way::nothing;
+  if (p.wanted == spmv_method::merge)
+    return way::merge;
+  if (p.wanted == spmv_method::segments)
+    return way::segments;
+  std::int64_t const average = static_cast<std::int64_t>(nnz / rows);
+  std::int64_t const most = longest_row(rows, row_ptr, p.stream);
+  std::int64_t width = 1;
+  while (width < 32 && width * 2 <= average)
+    width *= 2;
+  p.info[chosen_width] = width;
+  bool const is_even = most <= even * average && average >= long_average;
+  if (p.wanted == spmv_method::rows && most > longest)
+    return way::groups;
+  return is_even ? way::groups : most <= longest ? way::blocks : way::segments;
+}
+
+/// Chooses a way by the lengths of rows, and computes what it needs.
+template <class V, class I, class O>
+void fill_lines(I rows, O nnz, O const* row_ptr, plan_view& p, carver& work) {
+  way const w = choose(rows, nnz, row_ptr, p);
+  p.info[chosen_way] = static_cast<std::int64_t>(w);
+  auto const s = shares_of<V>(rows, nnz, w, work);
+  std::size_t const grid = ceil_div<std::size_t>(s.count + 1, row_threads);
+  switch (w) {
+  case way::nothing:
+    p.method = "no entries";
+    return;
+  case way::groups:
+    p.method = "rows";
+    return;
+  case way::merge:
+    p.method = "merge";
+    return launch(crossings_kernel<I, O>, grid, row_threads, p.stream, rows, nnz, row_ptr, s.first,
+                  s.count);
+  case way::blocks:
+  case way::segments:
+    p.method = w == way::blocks ? "blocks of rows" : "segments";
+    return launch(first_rows_kernel<I, O>, grid, row_threads, p.stream, rows, row_ptr, s.first,
+                  s.count, static_cast<std::size_t>(w == way::blocks ? tile : share));
+  }
+}
+
+template <class V, class I, class O>
+void run_groups(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, std::int64_t width,
+                void* stream) {
+  auto const go = [&]<int w>(std::integral_constant<int, w>) {
+    launch(groups_kernel<w, V, I, O>,
+           ceil_div<std::size_t>(static_cast<std::size_t>(a.rows) * w, row_threads), row_threads,
+           stream, alpha, a, x, beta, y);
+  };
+  switch (width) {
+  case 1:
+    return go(std::integral_constant<int, 1>());
+  case 2:
+    return go(std::integral_constant<int, 2>());
+  case 4:
+    return go(std::integral_constant<int, 4>());
+  case 8:
+    return go(std::integral_constant<int, 8>());
+  case 16:
+    return go(std::integral_constant<int, 16>());
+  default:
+    return go(std::integral_constant<int, 32>());
+  }
+}
+
+template <class V, class I, class O>
+void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
+               carver& work, void* stream) {
+  auto const rows = static_cast<std::size_t>(a.rows);
+  auto const w = static_cast<way>(p.info[chosen_way]);
+  auto const s = shares_of<V>(a.rows, a.nnz, w, work);
+  std::size_t const joins = ceil_div<std::size_t>(s.count * 32, row_threads);
+  switch (w) {
+  case way::nothing:
+    return launch(no_entries_kernel<V>, ceil_div<std::size_t>(rows, row_threads), row_threads,
+                  stream, beta, y, rows);
+  case way::groups:
+    return run_groups(alpha, a, x, beta, y, p.info[chosen_width], stream);
+  case way::blocks:
+    return launch(blocks_kernel<V, I, O>, s.count, row_threads, stream, alpha, a, x, beta, y,
+                  static_cast<I const*>(s.first));
+  case way::merge:
+    launch(merge_kernel<V, I, O>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
+    return launch(merge_join_kernel<V, I, O>, joins, row_threads, stream, alpha, a, beta, y, s);
+  case way::segments:
+    launch(segments_kernel<V, I, O>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
+    return launch(segments_join_kernel<V, I, O>, joins, row_threads, stream, alpha, a, beta, y, s);
+  }
+}
+
+/// Rows that a plan makes: entries in the order of a key that they are not stored by.
+template <class I, class O>
+struct turned_lines {
+  O* ptr;
+  I* other; // what the key is not: read x by this
+  O* perm;  // nullptr, as other is: they are stored by the key
+};
+template <class I, class O>
+turned_lines<I, O> turned_of(I count, O nnz, bool turned, carver& work) {
+  auto const n = static_cast<std::size_t>(nnz);
+  turned_lines<I, O> t;
+  t.ptr = work.take<O>(static_cast<std::size_t>(count) + 1);
+  t.other = turned ? work.take<I>(n) : nullptr;
+  t.perm = turned ? work.take<O>(n) : nullptr;
+  return t;
+}
+
+template <class V, class I, class O>
+std::size_t prepare_turned(I count, O nnz, bool turned, plan_view& p) {
+  p.info[is_turned] = turned;
+  carver work;
+  turned_of(count, nnz, turned, work);
+  reserve_lines<V>(count, nnz, work);
+  return work.used();
+}
+
+template <class V, class I, class O>
+void fill_turned(I count, O nnz, I const* key, I const* other, plan_view& p) {
+  carver work(p.work);
+  auto const t = turned_of(count, nnz, p.info[is_turned] != 0, work);
+  if (t.perm)
+    turn(count, nnz, key, other, t.ptr, t.other, t.perm, p.stream);
+  else
+    line_pointers(count, nnz, key, t.ptr, p.stream);
+  fill_lines<V>(count, nnz, static_cast<O const*>(t.ptr), p, work);
+}
+
+template <class V, class I, class O>
+void run_turned(V alpha, I count, O nnz, I const* other, V const* val, V const* x, V beta, V* y,
+                plan_view const& p, void* stream) {
+  carver work(p.work);
+  auto const t = turned_of(count, nnz, p.info[is_turned] != 0, work);
+  run_lines<V, I, O>(alpha, {count, nnz, t.ptr, t.perm ? t.other : other, val, t.perm}, x, beta, y,
+                     p, work, stream);
+}
+
+} // namespace
+} // namespace tulle::simt

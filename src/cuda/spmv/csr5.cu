@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha A x + beta y, A in csr5.
+//
+// Liu, thesis 2015, algorithm 32: a thread goes down a lane of a tile, a warp takes 32 lanes, which
+// is a tile where omega is 32, and several tiles or half of one where it is not: lanes follow one
+// another through the tiles in the order of csr. Sums of rows that end within the warp go to shared
+// memory in the order of rows, so that y is written in whole sectors; what is open at a lane's end
+// goes to the lane where its row ends by a segmented scan.
+//
+// Unlike the thesis, rows that warps share are not added by atomics, and sums are not differences
+// of prefix sums: an Inf in one row would be a NaN in the next. A block adds the pieces of its warps
+// in order. Rows that blocks share wait in the workspace: whichever block comes last adds the
+// pieces, in an order that the matrix alone decides, so one launch does and bits stay the same.
+//
+// Bytes that must move, double with 32-bit indices: 12 an entry, 4 for each sigma entries, 8 a row
+// and 8 a column.
+#include "tulle/format/csr5.hpp"
+
+#include "cuda/instantiate.cuh"
+#include "cuda/primitive/warp.cuh"
+
+#include <cstdlib>
+#include <vector>
+
+namespace tulle::simt {
+namespace {
+
+template <class V, class I, class O>
+using view = csr5_view<V, I, O, space::device>;
+
+constexpr int warps = 8; // of a block; even, so that a block begins with a tile whatever omega
+constexpr int threads = 32 * warps;
+constexpr int most_empty_rows = 1 << 14;  // of a tile: beyond, y is gone through first
+static_assert(warps % 2 == 0 && warps <= 16);
+
+/// What a warp leaves to its block: the row that its entries begin in, whose first part may be with
+/// warps before, and the one that is open at its end.
+template <class V, class I>
+struct warp_end {
+  V head, tail;
+  I first;     // row of the first entry
+  I next;      // of the first entry behind
+  bool single; // all entries are of one row: `head` alone
+  bool open;   // row `next` has entries here
+};
+
+/// What blocks leave to one another. Of a row that blocks share: `tail` of the first, `head` of the
+/// others; how many of them have come is counted at the first.
+template <class V>
+struct block_ends {
+  V* head;
+  V* tail;
+  unsigned* come;
+};
+
+template <class V>
+block_ends<V> ends_at(void* work, std::size_t blocks) {
+  auto* const v = static_cast<V*>(work);
+  return {v, v + blocks, reinterpret_cast<unsigned*>(v + 2 * blocks)};
+}
+
+/// What is known of all tiles of a product.
+struct tiles_shape {
+  int omega_bits;     // omega is 2 to that
+  int sigma;
+  int y_bits, before; // bits of y_offset, and all before the flags
+  int room;           // sums of a warp that shared memory holds
+  bool is_filled;     // y holds beta*y already, and beta is 0 or 1
+  std::int64_t lanes; // of all whole tiles
+  std::int64_t blocks;
+};
+
+template <class I>
+__device__ I row_of(std::make_unsigned_t<I> pointer) {
+  return static_cast<I>(pointer & ~detail::csr5_mark<I>);
+}
+
+/// Of rows that blocks share: those of lanes where `is_member`, of block b, beginning there or
+/// before. All lanes of one warp.
+template <class V, class I, class O>
+__device__ void join(bool is_member, I row, V piece, std::int64_t b, V alpha, view<V, I, O> const& a,
+                     V beta, V* y, tiles_shape const& s, block_ends<V> const& ends) {
+  std::int64_t from = 0, to = 0;
+  bool is_last = false;
+  if (is_member) {
+    std::int64_t const rest = s.lanes * s.sigma;
+    auto const block_of = [&](std::int64_t k) {
+      return k >= rest ? s.blocks : k / (std::int64_t{threads} * s.sigma);
+    };
+    from = block_of(a.row_ptr[row]);
+    to = block_of(a.row_ptr[row + 1] - 1);
+    (from == b ? ends.tail : ends.head)[b] = piece;
+    __threadfence();
+    is_last = atomicAdd(ends.come + from, 1u) == static_cast<unsigned>(to - from);
+    __threadfence();
+  }
+  for (unsigned left = __ballot_sync(whole_warp, is_last); left != 0; left &= left - 1) {
+    int const source = __ffs(static_cast<int>(left)) - 1;
+    std::int64_t const begin = __shfl_sync(whole_warp, from, source);
+    std::int64_t const end = __shfl_sync(whole_warp, to, source);
+    int const lane = threadIdx.x % 32;
+    V sum = 0;
+#pragma unroll 4
+    for (std::int64_t p = begin + lane; p <= end; p += 32)
+      sum += __ldcg((p == begin ? ends.tail : ends.head) + p);
+    sum = reduce<32>(sum);
+    if (lane == source) {
+      update(y + row, alpha, sum, beta);
+      ends.come[begin] = 0; // for the next product
+    }
+  }
+}
+
+/// The entries behind the last whole tile, as in csr, and the rows behind them.
+template <class V, class I, class O>
+__device__ void multiply_rest(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y,
+                              tiles_shape const& s, block_ends<V> const& ends, V* products) {
+  constexpr int width = 4; // lanes a row
+  std::int64_t const begin = s.lanes * s.sigma;
+  for (std::int64_t k = begin + threadIdx.x; k < a.nnz; k += threads)
+    products[k - begin] = a.val[k] * x[a.col[k]];
+  __syncthreads();
+  I const first = begin == 0 ? 0 : row_of<I>(a.tile_ptr[s.lanes >> s.omega_bits]);
+  bool const is_inside = begin != 0 && a.row_ptr[first] < begin;
+  int const at = threadIdx.x / width;
+  V head = 0;
+  for (std::int64_t i = first; i < a.rows; i += threads / width) {
+    if (s.is_filled && a.row_ptr[i] == a.nnz)
+      break;
+    V sum = 0;
+    bool const is_row = i + at < a.rows;
+    if (is_row) {
+      std::int64_t const k = a.row_ptr[i + at];
+      int const end = static_cast<int>(a.row_ptr[i + at + 1] - begin);
+      for (int q = static_cast<int>((k < begin ? begin : k) - begin) + threadIdx.x % width; q < end;
+           q += width)
+        sum += products[q];
+    }
+    sum = reduce<width>(sum);
+    if (i == first && threadIdx.x == 0)
+      head = sum;
+    if (is_row && threadIdx.x % width == 0 && !(is_inside && i + at == first))
+      update(y + i + at, alpha, sum, beta);
+  }
+  if (threadIdx.x < 32)
+    join(threadIdx.x == 0 && is_inside, first, head, s.blocks, alpha, a, beta, y, s, ends);
+}
+
+/// Rows that a block's warps share, and those that it shares with other blocks. The first warp:
+/// lane w adds up the row that warp w begins in, unless a warp before does; lane 16 + w the one
+/// that warp w leaves open.
+template <class V, class I, class O>
+__device__ void join_warps(warp_end<V, I> const* of_warp, std::int64_t b, V alpha,
+                           view<V, I, O> const& a, V beta, V* y, tiles_shape const& s,
+                           block_ends<V> const& ends) {
+  int const lane = threadIdx.x;
+  std::int64_t const left = s.lanes - b * threads;
+  int const n = left < threads ? static_cast<int>((left + 31) / 32) : warps;
+  int w = lane % 16;
+  bool is_mine = false, is_closed = false;
+  I row = 0;
+  V sum = 0;
+  if (w < n) {
+    warp_end<V, I> const& e = of_warp[w];
+    if (lane < 16) {
+      is_mine = w == 0 || !of_warp[w - 1].open;
+      is_closed = !e.single || !e.open;
+      row = e.first;
+      sum = e.head;
+    } else {
+      is_mine = !e.single && e.open;
+      row = e.next;
+      sum = e.tail;
+    }
+  }
+  if (is_mine)
+    while (!is_closed && ++w < n) {
+      sum += of_warp[w].head;
+      is_closed = !of_warp[w].single || !of_warp[w].open;
+    }
+  bool const is_inside =
+      lane == 0 && static_cast<std::int64_t>(a.row_ptr[row]) < b * threads * s.sigma;
+  if (is_mine && is_closed && !is_inside)
+    update(y + row, alpha, sum, beta);
+  bool const is_member = is_mine && (is_inside || !is_closed);
+  if (__any_sync(whole_warp, is_member))
+    join(is_member, row, sum, b, alpha, a, beta, y, s, ends);
+}
+
+/// The sum of a lane since its last flag; flag(sum) at each. steps: of the lane, 0 where that is not
+/// known.
+template <int steps, int batch, class V, class I, class F>
+__device__ V sum_lane(I const* col, V const* val, V const* x, int stride, int sigma, unsigned flags,
+                      F flag) {
+  V sum = 0;
+#pragma unroll
+  for (int j = 0; j < (steps == 0 ? sigma : steps); j += batch) {
+    I c[batch];
+    V v[batch];
+#pragma unroll
+    for (int k = 0; k < batch; ++k)
+      if (j + k < (steps == 0 ? sigma : steps)) {
+        c[k] = __ldcs(col + (j + k) * stride);
+        v[k] = __ldcs(val + (j + k) * stride);
+      }
+#pragma unroll
+    for (int k = 0; k < batch; ++k)
+      if (j + k < (steps == 0 ? sigma : steps)) {
+        if (flags & (0x80000000u >> (j + k))) {
+          flag(sum);
+          sum = 0;
+        }
+        sum = fma(v[k], __ldg(x + c[k]), sum);
+      }
+  }
+  return sum;
+}
+
+/// What a lane knows of rows.
+template <class I, class O>
+struct lane_rows {
+  I tile_row;     // of the tile's first entry
+  I last;         // the one that is open at the lane's end
+  I before;       // and at its beginning; not for lane 0
+  I first, next;  // of the warp's first entry, and of the first behind it
+  I const* empty; // of the tile; null where it has no empty row
+  bool any_empty; // a tile of the warp has
+
+  /// Row k of the tile, of those that have entries.
+  __device__ I at(int k) const { return static_cast<I>(tile_row + (empty ? empty[k] : k)); }
+};
+
+template <bool is_tile, class V, class I, class O>
+__device__ lane_rows<I, O> rows_of(view<V, I, O> const& a, tiles_shape const& s,
+                                   std::make_unsigned_t<O> at, unsigned word, int end_lane) {
+  using U = std::make_unsigned_t<O>;
+  int const omega_bits = is_tile ? 5 : s.omega_bits;
+  int const omega = 1 << omega_bits;
+  int const lane = threadIdx.x % 32;
+  U const tile = at >> omega_bits;
+  int const i = static_cast<int>(at) & (omega - 1);
+  lane_rows<I, O> r;
+  auto const pointer = lane <= end_lane ? a.tile_ptr[tile] : 0;
+  auto const behind = lane <= end_lane ? a.tile_ptr[tile + 1] : 0;
+  bool const has_empty = (pointer & detail::csr5_mark<I>) != 0;
+  r.any_empty = __any_sync(whole_warp, has_empty);
+  r.tile_row = row_of<I>(pointer);
+  r.empty = has_empty ? a.empty_offset + a.empty_offset_ptr[tile] : nullptr;
+  int const y_offset = static_cast<int>(word >> (32 - s.y_bits));
+  r.last = r.at(y_offset + (lane <= end_lane ? __popc(word << s.before) - 1 : 0));
+  r.before = __shfl_up_sync(whole_warp, r.last, 1);
+  r.first = r.tile_row;
+  r.next = row_of<I>(behind);
+  if (!is_tile && lane <= end_lane) { // lanes 0 and 31 may be within a tile of 64
+    if (i != 0)
+      r.first = r.at(y_offset - !(word << s.before >> 31));
+    if (i != omega - 1) {
+      unsigned const other = a.tile_desc[at + 1];
+      r.next = r.at(static_cast<int>(other >> (32 - s.y_bits)) - !(other << s.before >> 31));
+    }
+  }
+  r.first = __shfl_sync(whole_warp, r.first, 0);
+  r.next = __shfl_sync(whole_warp, r.next, end_lane);
+  return r;
+}
+
+/// is_tile: omega is 32.
+template <bool is_tile, int steps, int batch, int resident, class V, class I, class O>
+__global__ void __launch_bounds__(threads, resident)
+    tiles_kernel(V alpha, view<V, I, O> a, V const* __restrict__ x, V beta, V* __restrict__ y,
+                 tiles_shape s, block_ends<V> ends) {
+  using U = std::make_unsigned_t<O>;
+  extern __shared__ double raw[];
+  __shared__ warp_end<V, I> of_warp[warps];
+  auto* const sums = reinterpret_cast<V*>(raw);
+  unsigned b = blockIdx.x;
+  if (gridDim.x > s.blocks) { // the rest is slow for its size: it goes first
+    if (b == 0)
+      return multiply_rest(alpha, a, x, beta, y, s, ends, sums);
+    --b;
+  }
+  int const lane = threadIdx.x % 32;
+  int const omega_bits = is_tile ? 5 : s.omega_bits;
+  U const at = U{b} * threads + threadIdx.x; // lane of all
+  U const lanes = static_cast<U>(s.lanes);
+  if (at - lane < lanes) {
+    int const end_lane = is_tile || lanes - (at - lane) >= 32 ? 31 : static_cast<int>(lanes - (at - lane)) - 1;
+    bool const is_there = is_tile || lane <= end_lane;
+    int const sigma = steps != 0 ? steps : s.sigma;
+    V* const stage = sums + threadIdx.x / 32 * s.room;
+    U const entry = ((at >> omega_bits) << omega_bits) * sigma + (at & ((1u << omega_bits) - 1));
+    unsigned const word = is_there ? a.tile_desc[at] : 0;
+    unsigned flags = word << s.before;
+
+    // The row of the warp's first entry counts as open, and that of a tile's where it is.
+    lane_rows<I, O> rows;
+    bool is_cleared = lane == 0;
+    int before = 0; // rows that end in lanes before
+    if constexpr (is_tile) {
+      int const y_offset = static_cast<int>(word >> (32 - s.y_bits));
+      before = y_offset > 0 ? y_offset - 1 : 0;
+    } else {
+      rows = rows_of<is_tile>(a, s, at, word, end_lane);
+      if (lane != 0 && (at & ((1u << omega_bits) - 1)) == 0)
+        is_cleared = rows.before == rows.tile_row;
+    }
+    is_cleared = is_cleared && flags >> 31;
+    if (is_cleared)
+      flags &= 0x7fffffffu;
+    int const ended = __popc(flags);
+    if constexpr (!is_tile) {
+      before = ended;
+      for (int d = 1; d < 32; d *= 2) {
+        int const other = __shfl_up_sync(whole_warp, before, d);
+        before += lane >= d ? other : 0;
+      }
+      before -= ended;
+    }
+    int const segments = __shfl_sync(whole_warp, before + ended, 31) + 1;
+    bool const is_staged = segments <= s.room;
+
+    V sum = 0, lead = 0; // since the last flag; until the first
+    I const* const col = a.col + entry;
+    V const* const val = a.val + entry;
+    if (is_staged && is_there) {
+      V* to = stage + before;
+      sum = sum_lane<steps, batch>(col, val, x, 1 << omega_bits, sigma, flags,
+                                   [&](V v) { *to++ = v; });
+      lead = flags != 0 ? stage[before] : V(0);
+    }
+    if constexpr (is_tile)
+      rows = rows_of<is_tile>(a, s, at, word, end_lane);
+
+    auto const fill = [&](I begin, I end) {
+      if (!s.is_filled)
+        for (I r = begin + lane; r < end; r += 32)
+          y[r] = beta == V(0) ? V(0) : beta * y[r];
+    };
+    if (at == lane) // before the first entry
+      fill(0, rows.first);
+    if (rows.any_empty) { // rows in between get their sum added
+      fill(rows.first + 1, rows.next);
+      __syncwarp();
+    }
+    auto const put = [&](I r, V v) {
+      y[r] = beta == V(0) ? alpha * v : fma(alpha, v, rows.any_empty ? y[r] : beta * y[r]);
+    };
+    // Ends with flag k of the lane, of those that are left.
+    auto const ended_row = [&](int k) {
+      return k == 0 ? rows.before
+                    : rows.at(static_cast<int>(word >> (32 - s.y_bits)) + k + is_cleared - 1);
+    };
+    if (!is_staged && is_there) {
+      int k = 0;
+      sum = sum_lane<0, 4>(col, val, x, 1 << omega_bits, sigma, flags, [&](V v) {
+        if (k == 0)
+          lead = v;
+        else
+          put(ended_row(k), v);
+        ++k;
+      });
+    }
+
+    // What lanes leave open, up to where it ends.
+    unsigned const with_flags = __ballot_sync(whole_warp, flags != 0);
+    if (with_flags != whole_warp) {
+      unsigned const mine = with_flags & (0xffffffffu >> (31 - lane));
+      int const start = mine == 0 ? 0 : 31 - __clz(static_cast<int>(mine));
+#pragma unroll
+      for (int d = 1; d < 32; d *= 2) {
+        V const other = __shfl_up_sync(whole_warp, sum, d);
+        if (lane - d >= start)
+          sum += other;
+      }
+    }
+    V const carry = __shfl_up_sync(whole_warp, sum, 1);
+    V const tail = __shfl_sync(whole_warp, sum, 31);
+    if (lane != 0)
+      lead += carry;
+    V head = tail;
+    if (with_flags != 0)
+      head = __shfl_sync(whole_warp, lead, __ffs(static_cast<int>(with_flags)) - 1);
+    bool const is_open = __shfl_sync(whole_warp, rows.last, end_lane) == rows.next;
+    if (is_staged) {
+      if (flags != 0)
+        stage[before] = lead;
+      if (lane == 31 && segments > 1)
+        stage[segments - 1] = tail;
+      __syncwarp();
+      if (!rows.any_empty)
+        for (int k = 1 + lane; k < segments - is_open; k += 32)
+          update(y + rows.first + k, alpha, stage[k], beta);
+      else
+        for (int k = before == 0; k < ended; ++k)
+          put(ended_row(k), stage[before + k]);
+    } else if (flags != 0 && before != 0) {
+      put(rows.before, lead);
+    }
+    if ((rows.any_empty || !is_staged) && lane == end_lane && segments > 1 && !is_open)
+      put(rows.last, tail);
+    if (lane == 0)
+      of_warp[threadIdx.x / 32] = {head, tail, rows.first, rows.next, segments == 1, is_open};
+  }
+  __syncthreads();
+  if (threadIdx.x < 32)
+    join_warps(of_warp, b, alpha, a, beta, y, s, ends);
+}
+
+template <class V>
+__global__ void fill_kernel(std::size_t rows, V beta, V* y) {
+  std::size_t const i = blockIdx.x * std::size_t{threads} + threadIdx.x;
+  if (i < rows)
+    y[i] = beta == V(0) ? V(0) : beta * y[i];
+}
+
+template <class V, class I, class O>
+tiles_shape shape_of(view<V, I, O> const& a, plan_view const& p) {
+  detail::csr5_bits const bits(a.omega, a.sigma);
+  tiles_shape s;
+  s.omega_bits = std::countr_zero(static_cast<unsigned>(a.omega));
+  s.sigma = a.sigma;
+  s.y_bits = bits.y;
+  s.before = bits.y + bits.seg;
+  s.room = static_cast<int>(p.info[0]);
+  s.is_filled = p.info[1] != 0;
+  s.lanes = static_cast<std::int64_t>(a.nnz) / (std::int64_t{a.omega} * a.sigma) * a.omega;
+  s.blocks = ceil_div(s.lanes, std::int64_t{threads});
+  return s;
+}
+
+template <class V, class I, class O>
+std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
+  if (p.transposed)
+    refuse("csr5", "transposed products have no kernel; csr has one");
+  p.method = "tiles";
+  if (a.nnz == 0)
+    return 0;
+  // Sums of a warp: a quarter more than there are on average.
+  std::int64_t const entries = std::int64_t{32} * a.sigma;
+  auto const sums = static_cast<std::int64_t>(1.25 * static_cast<double>(entries) * a.rows / a.nnz);
+  p.info[0] = sums + 32 < entries ? sums + 32 : entries + 1;
+  // A run of empty rows is the work of one warp: not where it is long.
+  std::int64_t const n = std::int64_t{a.omega} * a.sigma;
+  auto const tiles = static_cast<std::size_t>((a.nnz + n - 1) / n);
+  std::vector<std::make_unsigned_t<I>> pointer(tiles + 1);
+  TULLE_CUDA(cudaMemcpyAsync, pointer.data(), a.tile_ptr, pointer.size() * sizeof(pointer[0]),
+             cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(p.stream));
+  TULLE_CUDA(cudaStreamSynchronize, static_cast<cudaStream_t>(p.stream));
+  std::make_unsigned_t<I> before = 0;
+  p.info[1] = 0;
+  for (auto const t : pointer) {
+    auto const row = t & ~detail::csr5_mark<I>;
+    if (row - before > most_empty_rows)
+      p.info[1] = 1;
+    before = row;
+  }
+  auto const blocks = static_cast<std::size_t>(shape_of(a, p).blocks) + 1; // and one for the rest
+  return blocks * (2 * sizeof(V) + sizeof(unsigned));
+}
+
+template <class V, class I, class O>
+void fill(view<V, I, O> const& a, plan_view const& p) {
+  if (a.nnz == 0)
+    return;
+  auto const blocks = static_cast<std::size_t>(shape_of(a, p).blocks) + 1;
+  TULLE_CUDA(cudaMemsetAsync, p.work, 0, blocks * (2 * sizeof(V) + sizeof(unsigned)),
+             static_cast<cudaStream_t>(p.stream));
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
+          void* stream) {
+  tiles_shape const s = shape_of(a, p);
+  if (a.nnz == 0 || s.is_filled) {
+    auto const rows = static_cast<std::size_t>(a.rows);
+    launch(fill_kernel<V>, ceil_div(rows, std::size_t{threads}), threads, stream, rows, beta, y);
+    if (a.nnz == 0)
+      return;
+    beta = beta == V(0) ? V(0) : V(1);
+  }
+  std::int64_t const rest = a.nnz - s.lanes * s.sigma;
+  std::int64_t const values = s.blocks == 0 || rest > warps * s.room ? rest : warps * s.room;
+  auto const go = [&](auto kernel) {
+    launch_shared(kernel, static_cast<std::size_t>(s.blocks + (rest > 0)), threads,
+                  static_cast<std::size_t>(values) * sizeof(V), stream, alpha, a, x, beta, y, s,
+                  ends_at<V>(p.work, static_cast<std::size_t>(s.blocks) + 1));
+  };
+  constexpr int resident = sizeof(I) == 4 ? 6 : 4;
+  if (a.omega != 32)
+    return go(tiles_kernel<false, 0, 4, resident, V, I, O>);
+  if constexpr (sizeof(V) == 8 && sizeof(I) == 4) {
+    int const mode = getenv("CSR5_MODE") ? atoi(getenv("CSR5_MODE")) : 0;
+    if (a.sigma == 16)
+      switch (mode) {
+      case 1: return go(tiles_kernel<true, 16, 8, 5, V, I, O>);
+      case 2: return go(tiles_kernel<true, 16, 6, 6, V, I, O>);
+      }
+    if (a.sigma == 12)
+      switch (mode) {
+      case 1: return go(tiles_kernel<true, 12, 6, 6, V, I, O>);
+      case 2: return go(tiles_kernel<true, 12, 4, 5, V, I, O>);
+      }
+  }
+  switch (a.sigma) {
+  case 8:
+    return go(tiles_kernel<true, 8, 4, resident, V, I, O>);
+  case 12:
+    return go(tiles_kernel<true, 12, 4, resident, V, I, O>);
+  case 16:
+    return go(tiles_kernel<true, 16, 8, resident, V, I, O>);
+  default:
+    return go(tiles_kernel<true, 0, 4, resident, V, I, O>);
+  }
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_CUDA_SPMV(csr5)
+
+} // namespace tulle::simt

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha A x + beta y, A in dia: a thread a row, which goes through the diagonals in order. There
+// is no index to wait for: in the longest stretch of rows that the same diagonals meet, the place of
+// a value follows from the row, and the offsets of the diagonals are arguments of the kernel.
+//
+// A symmetric matrix: the entry above the main diagonal is read where its mirror image lies, in a
+// row below. That row reads it too, at about the same time, so it comes from memory once.
+//
+// A hole is multiplied like an entry; as 0 times Inf or NaN is NaN, a sum that is NaN is taken again
+// from the entries alone. Strays: a bit a row says whether it has any.
+//
+// Bytes that must move, double: 8 a slot, 8 a row and 8 a column. Five full diagonals: 56 a row
+// where csr has 80, so at best 1.43 times as fast as the bound of csr; 40 where one triangle is kept.
+#include "tulle/format/dia.hpp"
+
+#include "cuda/instantiate.cuh"
+#include "cuda/primitive/warp.cuh"
+
+#include <algorithm>
+#include <vector>
+
+namespace tulle::simt {
+namespace {
+
+template <class V, class I, class O>
+using view = dia_view<V, I, O, space::device>;
+
+/// Threads of a block, blocks that a multiprocessor shall hold, diagonals whose loads are on their
+/// way together.
+struct tuning {
+  int threads, per_multiprocessor, together;
+};
+constexpr tuning plain = {128, 12, 8};
+constexpr tuning symmetric_few = {128, 12, 4};
+constexpr tuning symmetric_many = {512, 2, 7};
+constexpr int few = 8;          // diagonals of a triangle
+constexpr int most_listed = 64; // diagonals whose offsets are arguments
+constexpr int most_alone = 32;  // strays of a row that its thread sums; more, the warp does
+
+template <class V, class I, class O>
+struct product {
+  view<V, I, O> a;
+  V alpha, beta;
+  V const* x;
+  V* y;
+  int shift;                 // block == 1 << shift
+  I inside, outside;         // rows between which all have the same diagonals
+  I first, count;            // these
+  std::int64_t pitch;        // slots of a block of such rows
+  std::int64_t origin;       // where block 0 would begin, were all blocks of that size
+  I alike, unlike;           // rows in blocks of that size, which are more if `symmetric`
+  unsigned const* has_stray; // a bit a row
+  I const* first_stray;      // of 32 rows that have any
+  I listed[most_listed];     // diagonals
+
+  __device__ std::int64_t slot_in_block(std::int64_t row) const {
+    return row & ((std::int64_t{1} << shift) - 1);
+  }
+};
+
+template <bool listed, class V, class I, class O>
+__device__ I offset(product<V, I, O> const& c, I q) {
+  return listed ? c.listed[q] : c.a.diagonal[q];
+}
+
+/// Where a row has its values: `count` diagonals from `first` on, at slot `at` of the first.
+template <class I>
+struct place {
+  I first, count;
+  std::int64_t at;
+};
+
+/// Diagonals q to q + n - 1 of a row whose columns are all in the matrix; val is that of q.
+template <int n, bool symmetric, bool listed, class V, class I, class O>
+__device__ V add(product<V, I, O> const& c, I row, V const* val, I q, V sum) {
+  V v[n], w[n], mirrored[n], above[n];
+#pragma unroll
+  for (int u = 0; u < n; ++u) {
+    I const o = offset<listed>(c, q + u);
+    v[u] = __ldcs(val + (u << c.shift));
+    w[u] = __ldg(c.x + row + o);
+    if constexpr (symmetric) {
+      I const r = row - o;
+      mirrored[u] =
+          __ldg(c.a.val + c.origin + (r >> c.shift) * c.pitch +
+                (static_cast<std::int64_t>(q - c.first + u) << c.shift) + c.slot_in_block(r));
+      above[u] = __ldg(c.x + r);
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < n; ++u) {
+    sum = fma(v[u], w[u], sum);
+    if constexpr (symmetric)
+      sum = fma(mirrored[u], above[u], sum);
+  }
+  return sum;
+}
+
+template <int most, bool symmetric, bool listed, class V, class I, class O>
+__device__ V sum_inside(product<V, I, O> const& c, I row, place<I> const& p) {
+  V const* val = c.a.val + p.at;
+  I end = p.first + p.count;
+  V main = 0, main_x = 0;
+  if constexpr (symmetric)
+    if (offset<listed>(c, end - 1) == 0) { // has no mirror image
+      --end;
+      main = __ldg(val + (static_cast<std::int64_t>(end - p.first) << c.shift));
+      main_x = __ldg(c.x + row);
+    }
+  V sum = 0;
+  // A thread waits once for each of these, so the rest is one of them, whatever its size.
+  int step = static_cast<int>((end - p.first) % most);
+  switch (step) {
+#define TULLE_REST(n)                                                                              \
+  case n:                                                                                          \
+    if constexpr (n < most)                                                                        \
+      sum = add<n, symmetric, listed>(c, row, val, p.first, sum);                                  \
+    break;
+    TULLE_REST(1)
+    TULLE_REST(2)
+    TULLE_REST(3)
+    TULLE_REST(4)
+    TULLE_REST(5)
+    TULLE_REST(6)
+    TULLE_REST(7)
+#undef TULLE_REST
+  }
+  for (I q = p.first + step; q < end; q += most) {
+    val += static_cast<std::int64_t>(step) << c.shift;
+    step = most;
+    sum = add<most, symmetric, listed>(c, row, val, q, sum);
+  }
+  return symmetric ? fma(main, main_x, sum) : sum;
+}
+
+/// Of any row.
+template <class V, class I, class O>
+__device__ place<I> find(product<V, I, O> const& c, I row) {
+  auto const& a = c.a;
+  std::int64_t const b = row >> c.shift;
+  std::int64_t const end = (b + 1) << c.shift;
+  std::int64_t const last = (end < a.rows ? end : a.rows) - 1;
+  O const stretch = a.block_ptr[b];
+  place<I> p{0, static_cast<I>(a.block_ptr[b + 1] - stretch), 0};
+  for (I hi = a.diagonals - p.count; p.first < hi;) {
+    I const mid = p.first + (hi - p.first) / 2;
+    if (a.diagonal[mid] < -last)
+      p.first = mid + 1;
+    else
+      hi = mid;
+  }
+  p.at = (static_cast<std::int64_t>(stretch) << c.shift) + c.slot_in_block(row);
+  return p;
+}
+
+/// Where row r of a symmetric matrix has its value of diagonal q, which meets its block.
+template <class V, class I, class O>
+__device__ std::int64_t slot_of(product<V, I, O> const& c, I q, std::int64_t r) {
+  std::int64_t const b = r >> c.shift;
+  if (r >= c.alike && r < c.unlike)
+    return c.origin + b * c.pitch + (static_cast<std::int64_t>(q - c.first) << c.shift) +
+           c.slot_in_block(r);
+  // The diagonals that meet a block are the last ones, since none is above the main one.
+  return ((std::int64_t{c.a.block_ptr[b + 1]} - c.a.diagonals + q) << c.shift) + c.slot_in_block(r);
+}
+
+/// Any row; where `exact`, of its entries alone. Otherwise several loads are on their way together.
+template <bool exact, bool symmetric, class V, class I, class O>
+__device__ V sum_anywhere(product<V, I, O> const& c, I row) {
+  constexpr int n = exact ? 1 : 4;
+  auto const& a = c.a;
+  int const per_byte = c.shift < 3 ? c.shift : 3; // slots of a byte of the mask: its logarithm
+  V v[n], w[n];
+  auto const load = [&](int u, bool is_on, std::int64_t s, std::int64_t column) {
+    if (exact && is_on)
+      is_on = a.mask[s >> per_byte] >> (s & ((1 << per_byte) - 1)) & 1;
+    v[u] = is_on ? a.val[s] : V(0);
+    w[u] = is_on ? c.x[column] : V(0);
+  };
+  place<I> const p = find(c, row);
+  V sum = 0;
+#pragma unroll 1
+  for (I q = 0; q < p.count; q += n) {
+#pragma unroll
+    for (int u = 0; u < n; ++u) {
+      bool const is_one = q + u < p.count;
+      std::int64_t const column = std::int64_t{row} + (is_one ? a.diagonal[p.first + q + u] : 0);
+      load(u, is_one && column >= 0 && column < a.cols,
+           p.at + (static_cast<std::int64_t>(q + u) << c.shift), column);
+    }
+#pragma unroll
+    for (int u = 0; u < n; ++u)
+      sum = fma(v[u], w[u], sum);
+  }
+  if constexpr (symmetric)
+#pragma unroll 1
+    for (I q = 0; q < a.diagonals; q += n) {
+#pragma unroll
+      for (int u = 0; u < n; ++u) {
+        I const o = q + u < a.diagonals ? a.diagonal[q + u] : 0;
+        std::int64_t const r = std::int64_t{row} - o;
+        bool const is_one = o < 0 && r < a.rows;
+        load(u, is_one, is_one ? slot_of(c, q + u, r) : 0, r);
+      }
+#pragma unroll
+      for (int u = 0; u < n; ++u)
+        sum = fma(v[u], w[u], sum);
+    }
+  return sum;
+}
+
+/// A row that sum_inside() is not for, or whose sum is NaN. Called, lest it takes registers.
+template <bool symmetric, class V, class I, class O>
+__device__ __forceinline__ V sum_slowly_inline(product<V, I, O> const& c, I row, bool is_nan) {
+  if (!is_nan) {
+    V const sum = sum_anywhere<false, symmetric>(c, row);
+    if (sum == sum)
+      return sum;
+  }
+  return sum_anywhere<true, symmetric>(c, row);
+}
+template <bool symmetric, class V, class I, class O>
+__device__ __noinline__ V sum_slowly_exact(product<V, I, O> const& c, I row, bool is_nan) {
+  return sum_anywhere<true, symmetric>(c, row);
+}
+template <bool symmetric, class V, class I, class O>
+__device__ __noinline__ V sum_slowly(product<V, I, O> const& c, I row, bool is_nan) {
+  if (!is_nan) {
+    V const sum = sum_anywhere<false, symmetric>(c, row);
+    if (sum == sum)
+      return sum;
+  }
+  return sum_anywhere<true, symmetric>(c, row);
+}
+
+/// The sum of the row's strays; by all lanes, `word` telling whose rows have any.
+template <class V, class I, class O>
+__device__ __noinline__ V sum_strays(product<V, I, O> const& c, unsigned word, std::int64_t group) {
+  int const lane = threadIdx.x % 32;
+  O k = 0, end = 0;
+  if (word >> lane & 1) {
+    I const s = c.first_stray[group] + __popc(word & ((1u << lane) - 1));
+    k = c.a.stray_ptr[s];
+    end = c.a.stray_ptr[s + 1];
+  }
+  bool const is_long = end - k > most_alone;
+  V sum = 0;
+  if (!is_long)
+    for (O e = k; e < end; ++e)
+      sum = fma(c.a.stray_val[e], c.x[c.a.stray_col[e]], sum);
+  for (unsigned left = __ballot_sync(whole_warp, is_long); left != 0; left &= left - 1) {
+    int const from = __ffs(left) - 1;
+    O const stop = __shfl_sync(whole_warp, end, from);
+    V part = 0;
+#pragma unroll 4
+    for (O e = __shfl_sync(whole_warp, k, from) + lane; e < stop; e += 32)
+      part = fma(c.a.stray_val[e], c.x[c.a.stray_col[e]], part);
+    part = reduce<32>(part);
+    if (lane == from)
+      sum = part;
+  }
+  return sum;
+}
+
+template <int threads, int per_multiprocessor, int most, bool symmetric, bool listed, int variant, class V,
+          class I, class O>
+__global__ void __launch_bounds__(threads, per_multiprocessor)
+    rows_kernel(__grid_constant__ product<V, I, O> const c) {
+  std::int64_t const at = blockIdx.x * std::int64_t{threads} + threadIdx.x;
+  unsigned word = 0;
+  if (c.has_stray && at / 32 * 32 < c.a.rows)
+    word = c.has_stray[at / 32];
+  auto const row = static_cast<I>(at);
+  bool const is_row = at < c.a.rows;
+  V sum = 0;
+  if (is_row) {
+    bool is_inside = row >= c.inside && row < c.outside;
+    place<I> p{c.first, c.count, c.origin + (row >> c.shift) * c.pitch + c.slot_in_block(row)};
+    if constexpr (!symmetric && variant != 3)
+      if (!is_inside) {
+        p = find(c, row);
+        is_inside = p.count == 0 ||
+                    (std::int64_t{row} + c.a.diagonal[p.first] >= 0 &&
+                     std::int64_t{row} + c.a.diagonal[p.first + p.count - 1] < c.a.cols);
+      }
+    if (is_inside)
+      sum = sum_inside<most, symmetric, listed>(c, row, p);
+    if (!is_inside || sum != sum) {
+      if constexpr (variant == 1) sum = sum_slowly_inline<symmetric>(c, row, is_inside);
+      else if constexpr (variant == 2) sum = sum_slowly_exact<symmetric>(c, row, is_inside);
+      else sum = sum_slowly<symmetric>(c, row, is_inside);
+    }
+  }
+  if (word != 0)
+    sum += sum_strays(c, word, at / 32);
+  if (is_row)
+    update(c.y + row, c.alpha, sum, c.beta);
+}
+
+// Workspace: a bit a row, then for each 32 rows the first of their strays, where they have any.
+template <class I>
+std::size_t groups(I rows) {
+  return ceil_div(static_cast<std::size_t>(rows), std::size_t{32});
+}
+template <class I>
+std::size_t first_stray_at(I rows) {
+  return ceil_div(groups(rows) * sizeof(unsigned), sizeof(I)) * sizeof(I);
+}
+template <class I>
+I* first_stray_in(void* work, I rows) {
+  return reinterpret_cast<I*>(static_cast<char*>(work) + first_stray_at(rows));
+}
+
+// In plan_view::info.
+enum : int { inside, outside, first, count, origin, alike, unlike, first_listed = 8 };
+
+/// The longest stretch of rows that sum_inside() is for, into p.info.
+template <class V, class I, class O>
+void find_inside(view<V, I, O> const& a, std::vector<I> const& diagonal, plan_view& p) {
+  std::int64_t const rows = a.rows, cols = a.cols, block = a.block;
+  auto const n = static_cast<std::int64_t>(diagonal.size());
+  auto const up = [&](std::int64_t row) { return (row + block - 1) / block * block; };
+  auto const down = [&](std::int64_t row) { return row == rows ? rows : row / block * block; };
+  auto const offer = [&](std::int64_t from, std::int64_t to, std::int64_t q, std::int64_t number,
+                         std::int64_t begin, std::int64_t end) {
+    if (to - from <= p.info[outside] - p.info[inside])
+      return;
+    p.info[inside] = from;
+    p.info[outside] = to;
+    p.info[first] = q;
+    p.info[count] = number;
+    p.info[alike] = begin;
+    p.info[unlike] = end;
+  };
+  if (a.symmetric) {
+    // Diagonals from q on; their mirror images are to lie in such rows, too.
+    for (std::int64_t q = 0; q < n; ++q) {
+      std::int64_t const begin = up(-static_cast<std::int64_t>(diagonal[q]));
+      std::int64_t const end = q == 0 ? rows : down(-static_cast<std::int64_t>(diagonal[q - 1]));
+      offer(q == 0 ? begin : std::max(begin, rows + diagonal[q - 1]), end + diagonal[q], q, n - q,
+            begin, end);
+    }
+    return;
+  }
+  std::vector<std::int64_t> cuts = {0, rows}; // where a diagonal begins or ends
+  for (I const o : diagonal) {
+    cuts.push_back(std::clamp<std::int64_t>(-static_cast<std::int64_t>(o), 0, rows));
+    cuts.push_back(std::clamp<std::int64_t>(cols - o, 0, rows));
+  }
+  std::sort(cuts.begin(), cuts.end());
+  for (std::size_t k = 1; k < cuts.size(); ++k) {
+    std::int64_t const from = up(cuts[k - 1]), to = down(cuts[k]);
+    if (from >= to)
+      continue;
+    auto const least = std::lower_bound(diagonal.begin(), diagonal.end(), -from);
+    auto const end = std::lower_bound(least, diagonal.end(), cols - from);
+    offer(from, to, least - diagonal.begin(), end - least, from, to);
+  }
+}
+
+template <class V, class I, class O>
+std::size_t prepare(view<V, I, O> a, plan_view& p) {
+  if (p.transposed && !a.symmetric)
+    refuse("dia", "transposed products have no kernel but for symmetric ones");
+  p.method = a.stray_rows > 0 ? "diagonals and strays" : "diagonals";
+  auto const stream = static_cast<cudaStream_t>(p.stream);
+  std::vector<I> diagonal(static_cast<std::size_t>(a.diagonals));
+  if (!diagonal.empty()) {
+    TULLE_CUDA(cudaMemcpyAsync, diagonal.data(), a.diagonal, diagonal.size() * sizeof(I),
+               cudaMemcpyDeviceToHost, stream);
+    TULLE_CUDA(cudaStreamSynchronize, stream);
+  }
+  find_inside(a, diagonal, p);
+  if (p.info[inside] < p.info[outside]) {
+    std::int64_t const block = p.info[alike] / a.block;
+    O stretch = 0;
+    TULLE_CUDA(cudaMemcpyAsync, &stretch, a.block_ptr + block, sizeof stretch,
+               cudaMemcpyDeviceToHost, stream);
+    TULLE_CUDA(cudaStreamSynchronize, stream);
+    p.info[origin] = (stretch - block * p.info[count]) * a.block;
+  }
+  for (std::size_t q = 0; q < diagonal.size() && q < most_listed; ++q)
+    p.info[first_listed + q] = diagonal[q];
+  return a.stray_rows == 0 ? 0 : first_stray_at(a.rows) + groups(a.rows) * sizeof(I);
+}
+
+template <class I>
+__global__ void mark_strays_kernel(I const* stray_row, I n, unsigned* has_stray, I* first_stray) {
+  std::int64_t const s = blockIdx.x * std::int64_t{256} + threadIdx.x;
+  if (s >= n)
+    return;
+  I const row = stray_row[s];
+  atomicOr(has_stray + row / 32, 1u << row % 32);
+  if (s == 0 || stray_row[s - 1] / 32 != row / 32)
+    first_stray[row / 32] = static_cast<I>(s);
+}
+
+template <class V, class I, class O>
+void fill(view<V, I, O> a, plan_view const& p) {
+  if (a.stray_rows == 0)
+    return;
+  TULLE_CUDA(cudaMemsetAsync, p.work, 0, first_stray_at(a.rows),
+             static_cast<cudaStream_t>(p.stream));
+  launch(mark_strays_kernel<I>, ceil_div(static_cast<std::size_t>(a.stray_rows), std::size_t{256}),
+         256, p.stream, a.stray_row, a.stray_rows, static_cast<unsigned*>(p.work),
+         first_stray_in(p.work, a.rows));
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
+  product<V, I, O> c{};
+  c.a = a;
+  c.alpha = alpha;
+  c.beta = beta;
+  c.x = x;
+  c.y = y;
+  while (1 << c.shift < a.block)
+    ++c.shift;
+  c.inside = static_cast<I>(p.info[inside]);
+  c.outside = static_cast<I>(p.info[outside]);
+  c.first = static_cast<I>(p.info[first]);
+  c.count = static_cast<I>(p.info[count]);
+  c.pitch = p.info[count] * a.block;
+  c.origin = p.info[origin];
+  c.alike = static_cast<I>(p.info[alike]);
+  c.unlike = static_cast<I>(p.info[unlike]);
+  if (a.stray_rows > 0) {
+    c.has_stray = static_cast<unsigned const*>(p.work);
+    c.first_stray = first_stray_in(p.work, a.rows);
+  }
+  bool const listed = a.diagonals <= most_listed;
+  if (listed)
+    for (I q = 0; q < a.diagonals; ++q)
+      c.listed[q] = static_cast<I>(p.info[first_listed + q]);
+  auto const go = [&]<tuning t, bool symmetric, bool is_listed, int variant = 0>() {
+    launch(rows_kernel<t.threads, t.per_multiprocessor, t.together, symmetric, is_listed, variant, V, I, O>,
+           ceil_div(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(t.threads)),
+           t.threads, stream, c);
+  };
+  char const* e = std::getenv("K4");
+  int const k = e ? std::atoi(e) : 0;
+  if constexpr (sizeof(I) == 4) {
+    if (!a.symmetric && listed) {
+      if (k == 1) return go.template operator()<tuning{128,12,8}, false, true, 1>();
+      if (k == 2) return go.template operator()<tuning{128,12,8}, false, true, 2>();
+      if (k == 3) return go.template operator()<tuning{128,12,8}, false, true, 3>();
+      if (k == 4) return go.template operator()<tuning{128,10,8}, false, true, 0>();
+      if (k == 5) return go.template operator()<tuning{128,10,8}, false, true, 1>();
+      if (k == 6) return go.template operator()<tuning{128,10,8}, false, true, 2>();
+    }
+    if (a.symmetric && listed) {
+      if (k == 1) return go.template operator()<tuning{128,12,4}, true, true, 1>();
+      if (k == 2) return go.template operator()<tuning{128,12,4}, true, true, 2>();
+      if (k == 3) return go.template operator()<tuning{128,10,4}, true, true, 1>();
+      if (k == 4) return go.template operator()<tuning{128,10,4}, true, true, 2>();
+      if (k == 5) return go.template operator()<tuning{128,9,7}, true, true, 2>();
+      if (k == 6) return go.template operator()<tuning{128,9,5}, true, true, 1>();
+    }
+  }
+  if (!a.symmetric)
+    listed ? go.template operator()<plain, false, true>()
+           : go.template operator()<plain, false, false>();
+  else if (!listed)
+    go.template operator()<symmetric_many, true, false>();
+  else if (a.diagonals > few)
+    go.template operator()<symmetric_many, true, true>();
+  else
+    go.template operator()<symmetric_few, true, true>();
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_CUDA_SPMV(dia)
+
+} // namespace tulle::simt

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha A x + beta y, A in panels: a block has a share of a group's entries, with sums of the
+// group's rows in shared memory, and goes through it tile by tile. x of a panel is staged in shared
+// memory where the block has enough entries in it, else gathered; a warp has 32 or 128 rows at
+// a time, which add to their sums without meeting. Sums of a group of several blocks are added in
+// order by a second kernel. Where columns go by their entries, x is gathered first.
+//
+// Warps run ahead: they multiply what comes next before they wait for the phase in which it is
+// added, so tiles of few entries cost a barrier, not the way to memory.
+#include "tulle/format/panels.hpp"
+
+#include "cuda/instantiate.cuh"
+#include "cuda/primitive/warp.cuh"
+#include "cuda/spmv/panels_units.cuh"
+
+#include <cuda_pipeline.h>
+
+namespace tulle::simt {
+namespace {
+
+template <class V, class I, class O>
+using view = panels_view<V, I, O, space::device>;
+
+constexpr int most_threads = 1024;
+
+/// What the kernel reads.
+template <class V>
+struct tiles_arguments {
+  V const* val;
+  std::uint16_t const* col;
+  std::uint16_t const* row;
+  V const* x; // by places
+  std::int64_t places;
+  int width, lanes;
+  panel_unit const* units;
+  panel_job const* jobs;
+  panel_phase const* phases;
+  V* sums;
+  V* y;
+  V alpha, beta;
+  int staged_at; // in shared memory
+};
+
+template <class V>
+struct job_reader {
+  V const* val;
+  std::uint16_t const* col;
+  int lanes;
+  std::uint32_t chunk, in_chunk; // of this lane in 32 rows side by side
+
+  /// Every `step`th entry from `at` on, n of them.
+  template <class X>
+  __device__ V dot(std::uint32_t at, std::uint32_t step, int n, X const* x) const {
+    constexpr int ahead = 8;
+    V sum = 0;
+    for (int k = 0; k < n; k += ahead) {
+      V v[ahead];
+      std::uint32_t c[ahead];
+#pragma unroll
+      for (int j = 0; j < ahead; ++j)
+        if (k + j < n) {
+          v[j] = __ldcs(val + (at + j * step));
+          c[j] = __ldcs(col + (at + j * step));
+        }
+#pragma unroll
+      for (int j = 0; j < ahead; ++j)
+        if (k + j < n)
+          sum = fma(v[j], x[c[j]], sum);
+      at += ahead * step;
+    }
+    return sum;
+  }
+
+  /// Four times 32 rows of few entries.
+  __device__ void four(panel_job const& j, std::uint32_t length, std::uint32_t rows, bool singles,
+                       V const* x, V (&sum)[4]) const {
+    std::uint32_t const lane = threadIdx.x % 32;
+    std::uint32_t at[4];
+    bool on[4];
+    std::uint32_t const first = j.entry + (singles ? lane : chunk * lanes * length + in_chunk);
+    std::uint32_t const step = lanes;
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      on[q] = q * 32 + lane < rows;
+      at[q] = first + (singles || lanes <= 32 ? q * 32 * length
+                                              : (q / 2) * 64 * length + q % 2 * 32);
+      sum[q] = 0;
+    }
+    for (std::uint32_t k = 0; k < length; ++k) {
+      V v[4];
+      std::uint32_t c[4];
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+        if (on[q]) {
+          v[q] = __ldcs(val + at[q]);
+          c[q] = __ldcs(col + at[q]);
+          at[q] += step;
+        }
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+        if (on[q])
+          sum[q] = fma(v[q], x[c[q]], sum[q]);
+    }
+  }
+};
+
+/// sums[row] += sum, where lanes may have the same row: in their order.
+template <class V>
+__device__ void add_in_order(V* sums, bool on, std::uint32_t row, V sum) {
+  unsigned const same = __match_any_sync(whole_warp, on ? row : 65536u + threadIdx.x % 32);
+  int const before = __popc(same & ((1u << threadIdx.x % 32) - 1));
+  for (int turn = 0; __any_sync(whole_warp, turn <= before); ++turn) {
+    if (on && turn == before)
+      sums[row] += sum;
+    __syncwarp();
+  }
+}
+
+__device__ long long dbg[8192][4];
+__device__ __forceinline__ long long now() { long long t; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t)); return t; }
+template <bool shared_sums, class V>
+__global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<V> a) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  V* const staged = reinterpret_cast<V*>(memory + a.staged_at);
+  long long const t0 = now(); long long tw = 0, ts = 0;
+  panel_unit const unit = a.units[blockIdx.x];
+  V* const sums = shared_sums ? reinterpret_cast<V*>(memory) : a.sums + unit.sums;
+  int const lane = threadIdx.x % 32;
+  int const warps = blockDim.x / 32;
+  for (int i = threadIdx.x; i < unit.rows; i += blockDim.x)
+    sums[i] = 0;
+
+  panel_phase const* const phases = a.phases + unit.phase;
+  int phase = -1;
+  auto const advance = [&](int to) {
+    long long const b = clock64();
+    while (phase < to) {
+      ++phase;
+      panel_phase const what = phases[phase];
+      __syncthreads();
+      if (what.staged == phase) {
+        std::int64_t const first = what.panel * a.width;
+        int const n = static_cast<int>(min(static_cast<std::int64_t>(a.width), a.places - first));
+        V const* const from = a.x + first;
+#pragma unroll 4
+        for (int i = threadIdx.x; i < n; i += blockDim.x)
+          __pipeline_memcpy_async(staged + i, from + i, sizeof(V));
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        __syncthreads();
+        ts += clock64() - b;
+      }
+    }
+    tw += clock64() - b;
+  };
+
+  bool const narrow = a.lanes < 32;
+  job_reader<V> const reader{a.val + unit.entry, a.col + unit.entry, a.lanes,
+                             narrow ? lane / static_cast<std::uint32_t>(a.lanes) : 0,
+                             narrow ? lane % static_cast<std::uint32_t>(a.lanes) : lane};
+  std::uint16_t const* const row = a.row + unit.slot;
+  panel_job const* const jobs = a.jobs + unit.job;
+  int k = threadIdx.x / 32;
+  panel_job job = {};
+  panel_phase what = {};
+  if (k < unit.jobs) {
+    job = jobs[k];
+    what = phases[job.phase];
+  }
+  while (k < unit.jobs) {
+    panel_job next = {};
+    k += warps;
+    if (k < unit.jobs)
+      next = jobs[k];
+    bool const near = what.staged >= 0;
+    if (near)
+      advance(what.staged);
+    V const* const x = a.x + what.panel * a.width;
+    std::uint32_t const length = job.shape & ((1u << length_bits) - 1);
+    std::uint32_t const rows = (job.shape >> length_bits & ((1u << count_bits) - 1)) + 1;
+    auto const kind = static_cast<job_kind>(job.shape >> (length_bits + count_bits + log_bits) & 3);
+    if (kind == job_kind::many || kind == job_kind::singles) {
+      std::uint32_t r[4];
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+        r[q] = q * 32 + lane < rows ? __ldcs(row + (job.slot + q * 32 + lane)) : 0u;
+      V sum[4];
+      if (near)
+        reader.four(job, length, rows, kind == job_kind::singles, staged, sum);
+      else
+        reader.four(job, length, rows, kind == job_kind::singles, x, sum);
+      advance(static_cast<int>(job.phase));
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+        if (q * 32 + lane < rows)
+          sums[r[q]] += sum[q];
+    } else {
+      std::uint32_t const log =
+          job.shape >> (length_bits + count_bits) & ((1u << log_bits) - 1);
+      bool const side = kind == job_kind::rows;
+      std::uint32_t const mine = side ? lane : lane >> log; // row
+      bool const on = mine < rows;
+      std::uint32_t const within = lane & ((1u << log) - 1);
+      std::uint32_t const at =
+          job.entry + (side ? reader.chunk * a.lanes * length + reader.in_chunk
+                            : mine * length + within);
+      std::uint32_t const step = side ? a.lanes : 1u << log;
+      int const n = !on ? 0 : side ? length : (length - within + step - 1) >> log;
+      std::uint32_t const r = on ? __ldcs(row + (job.slot + mine)) : 0u;
+      V sum = near ? reader.dot(at, step, n, staged) : reader.dot(at, step, n, x);
+      for (int d = side ? 0 : 1 << log >> 1; d > 0; d /= 2)
+        sum += __shfl_xor_sync(whole_warp, sum, d);
+      advance(static_cast<int>(job.phase));
+      bool const adds = on && (side || within == 0);
+      if (job.shape & repeats_bit)
+        add_in_order(sums, adds, r, sum);
+      else if (adds)
+        sums[r] += sum;
+    }
+    job = next;
+    if (k < unit.jobs)
+      what = phases[job.phase];
+  }
+  advance(unit.phases - 1);
+  __syncthreads();
+  if (threadIdx.x == 0 && blockIdx.x < 8192) { dbg[blockIdx.x][0] = t0; dbg[blockIdx.x][1] = now(); dbg[blockIdx.x][2] = tw; dbg[blockIdx.x][3] = ts; }
+  panel_unit const& done = a.units[blockIdx.x]; // again, not in registers until now
+  if (done.whole) {
+    V* const y = a.y + done.row;
+    for (int i = threadIdx.x; i < done.rows; i += blockDim.x)
+      update(y + i, a.alpha, sums[i], a.beta);
+  } else if (shared_sums) {
+    V* const to = a.sums + done.sums;
+    for (int i = threadIdx.x; i < done.rows; i += blockDim.x)
+      to[i] = sums[i];
+  }
+}
+
+template <class V>
+__global__ void join_kernel(V alpha, panel_join const* joins, V const* sums, V beta, V* y) {
+  __shared__ V parts[join_threads];
+  panel_join const j = joins[blockIdx.x];
+  int const each = join_threads / j.parts; // rows
+  int const i = threadIdx.x % each;
+  V sum = 0;
+  if (i < j.rows) {
+#pragma unroll 8
+    for (int u = threadIdx.x / each; u < j.units; u += j.parts)
+      sum += sums[j.sums + static_cast<std::int64_t>(u) * j.stride + i];
+  }
+  parts[threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.x < j.rows) {
+    for (int p = 1; p < j.parts; ++p)
+      sum += parts[p * each + i];
+    update(y + j.row + i, alpha, sum, beta);
+  }
+}
+
+template <class V, class I>
+__global__ void gather_kernel(std::int64_t n, I const* order, V const* x, V* to) {
+  std::int64_t const l = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x;
+  if (l < n)
+    to[l] = x[order[l]];
+}
+
+/// Which rows of a tile repeat: of those side by side, of the rest, and between both.
+template <class V, class I, class O>
+__global__ void flags_kernel(view<V, I, O> a, unsigned char* flags) {
+  __shared__ unsigned seen[2][2048]; // a bit for each row that a group may have
+  __shared__ unsigned found;
+  for (int i = threadIdx.x; i < 4096; i += blockDim.x)
+    seen[i / 2048][i % 2048] = 0;
+  if (threadIdx.x == 0)
+    found = 0;
+  __syncthreads();
+  std::size_t const t = blockIdx.x;
+  std::uint16_t const* row = a.row + a.slot_ptr[t];
+  for (O r = a.run_ptr[t]; r < a.run_ptr[t + 1]; ++r) {
+    bool const wide = a.run_len[r] > 0;
+    auto const n = static_cast<std::int64_t>(a.run_count[r]) * (wide ? a.lanes : 1);
+    for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) {
+      unsigned const bit = 1u << row[i] % 32;
+      if (atomicOr(&seen[wide ? 0 : 1][row[i] / 32], bit) & bit)
+        atomicOr(&found, wide ? wide_repeat : rest_repeat);
+    }
+    row += n;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < 2048; i += blockDim.x)
+    if (seen[0][i] & seen[1][i])
+      atomicOr(&found, both_meet);
+  __syncthreads();
+  if (threadIdx.x == 0)
+    flags[t] = static_cast<unsigned char>(found);
+}
+
+template <class T>
+std::vector<T> download(T const* p, std::size_t n, plan_view const& p_) {
+  std::vector<T> to(n);
+  if (n > 0)
+    TULLE_CUDA(cudaMemcpyAsync, to.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost,
+               static_cast<cudaStream_t>(p_.stream));
+  return to;
+}
+
+template <class V, class I, class O>
+panel_units units_of(view<V, I, O> const& a, plan_view const& p) {
+  auto const stream = static_cast<cudaStream_t>(p.stream);
+  panel_shape<I, O> shape;
+  shape.nnz = static_cast<std::int64_t>(a.nnz);
+  shape.places = static_cast<std::int64_t>(a.places);
+  shape.width = a.width;
+  shape.lanes = a.lanes;
+  shape.value = sizeof(V);
+  shape.group_ptr = download(a.group_ptr, a.groups + 1, p);
+  shape.group_tile = download(a.group_tile, a.groups + 1, p);
+  shape.tile_panel = download(a.tile_panel, a.tiles, p);
+  shape.tile_ptr = download(a.tile_ptr, a.tiles + 1, p);
+  shape.slot_ptr = download(a.slot_ptr, a.tiles + 1, p);
+  shape.run_ptr = download(a.run_ptr, a.tiles + 1, p);
+  shape.run_len = download(a.run_len, a.runs, p);
+  shape.run_count = download(a.run_count, a.runs, p);
+  if (a.tiles > 0) {
+    void* flags = nullptr;
+    TULLE_CUDA(cudaMallocAsync, &flags, a.tiles, stream);
+    launch(flags_kernel<V, I, O>, a.tiles, 256, p.stream, a, static_cast<unsigned char*>(flags));
+    shape.flags = download(static_cast<unsigned char const*>(flags), a.tiles, p);
+    TULLE_CUDA(cudaFreeAsync, flags, stream);
+  }
+  TULLE_CUDA(cudaStreamSynchronize, stream);
+  return panel_cutter<I, O>(shape).cut();
+}
+
+// What prepare() leaves in the plan: numbers, and where arrays begin in the workspace.
+enum : int { units_n, joins_n, phases_at, jobs_at, joins_at, x_at, sums_at, shared_n, threads_n, where_n };
+
+template <class V, class I, class O>
+std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
+  if (p.transposed)
+    refuse("panels", "transposed products have no kernel; transpose the matrix before it is sent");
+  p.method = a.order ? "panels of columns by their entries" : "panels";
+  if (a.groups == 0)
+    return 0;
+  panel_units const u = units_of(a, p);
+  std::size_t at = 0;
+  auto const take = [&](int where, std::size_t bytes) {
+    p.info[where] = static_cast<std::int64_t>(at);
+    at += ceil_div(bytes, std::size_t{256}) * 256;
+  };
+  p.info[units_n] = static_cast<std::int64_t>(u.units.size());
+  p.info[joins_n] = static_cast<std::int64_t>(u.joins.size());
+  at = ceil_div(u.units.size() * sizeof(panel_unit), std::size_t{256}) * 256;
+  take(phases_at, u.phases.size() * sizeof(panel_phase));
+  take(jobs_at, u.jobs.size() * sizeof(panel_job));
+  take(joins_at, u.joins.size() * sizeof(panel_join));
+  take(x_at, a.order ? a.places * sizeof(V) : 0);
+  take(sums_at, static_cast<std::size_t>(u.sums) * sizeof(V));
+  p.info[shared_n] = static_cast<std::int64_t>(u.shared(sizeof(V), a.width));
+  int const most = u.shared(sizeof(V), a.width) > most_shared / 2 ? 1024 : 512;
+  p.info[threads_n] = knob("TULLE_P_THREADS", most);
+  p.info[where_n] = u.sums_in_shared ? u.most_rows * static_cast<std::int64_t>(sizeof(V)) : -1;
+  if (std::getenv("TULLE_P_SAY")) {
+    std::int64_t many = 0, staged = 0;
+    for (auto const& un : u.units) {
+      for (int k = 0; k < un.phases; ++k)
+        many += u.phases[un.phase + k].staged == k;
+      for (int k = 0; k < un.jobs; ++k)
+        staged += u.phases[un.phase + u.jobs[un.job + k].phase].staged >= 0;
+    }
+    printf("    units %zu joins %zu phases %zu stagings %lld jobs %zu staged %lld runs %zu tiles %zu groups %zu slots %zu shared %lld threads %lld most phases %d work %zu\n",
+           u.units.size(), u.joins.size(), u.phases.size(), (long long)many, u.jobs.size(), (long long)staged, a.runs, a.tiles,
+           a.groups, a.slots, (long long)p.info[shared_n], (long long)p.info[threads_n],
+           std::max_element(u.units.begin(), u.units.end(), [](auto& x, auto& y) { return x.phases < y.phases; })->phases, at);
+  }
+  return at;
+}
+
+template <class V, class I, class O>
+void fill(view<V, I, O> const& a, plan_view const& p) {
+  if (a.groups == 0)
+    return;
+  panel_units const u = units_of(a, p);
+  auto const upload = [&](std::int64_t where, auto const& from) {
+    if (!from.empty())
+      TULLE_CUDA(cudaMemcpyAsync, static_cast<char*>(p.work) + where, from.data(),
+                 from.size() * sizeof(from[0]), cudaMemcpyHostToDevice,
+                 static_cast<cudaStream_t>(p.stream));
+  };
+  upload(0, u.units);
+  upload(p.info[phases_at], u.phases);
+  upload(p.info[jobs_at], u.jobs);
+  upload(p.info[joins_at], u.joins);
+  TULLE_CUDA(cudaStreamSynchronize, static_cast<cudaStream_t>(p.stream));
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
+          void* stream) {
+  if (a.groups == 0)
+    return;
+  char* const work = static_cast<char*>(p.work);
+  V* const gathered = reinterpret_cast<V*>(work + p.info[x_at]);
+  V* const sums = reinterpret_cast<V*>(work + p.info[sums_at]);
+  if (a.order)
+    launch(gather_kernel<V, I>, ceil_div(a.places, std::size_t{256}), 256, stream,
+           static_cast<std::int64_t>(a.places), a.order, x, gathered);
+  bool const shared_sums = p.info[where_n] >= 0;
+  tiles_arguments<V> const arguments{
+      a.val,
+      a.col,
+      a.row,
+      a.order ? gathered : x,
+      static_cast<std::int64_t>(a.places),
+      a.width,
+      a.lanes,
+      reinterpret_cast<panel_unit const*>(work),
+      reinterpret_cast<panel_job const*>(work + p.info[jobs_at]),
+      reinterpret_cast<panel_phase const*>(work + p.info[phases_at]),
+      sums,
+      y,
+      alpha,
+      beta,
+      shared_sums ? static_cast<int>(p.info[where_n]) : 0};
+  launch_shared(shared_sums ? tiles_kernel<true, V> : tiles_kernel<false, V>,
+                static_cast<std::size_t>(p.info[units_n]), static_cast<int>(p.info[threads_n]),
+                static_cast<std::size_t>(p.info[shared_n]), stream, arguments);
+  static int calls = 0;
+  if (std::getenv("TULLE_P_SAY") && ++calls % 20 == 0) {
+    static long long h[8192][4];
+    cudaDeviceSynchronize();
+    cudaMemcpyFromSymbol(h, dbg, sizeof h);
+    int const n = std::min<int>(8192, p.info[units_n]);
+    std::vector<panel_unit> us(n);
+    cudaMemcpy(us.data(), work, n * sizeof(panel_unit), cudaMemcpyDeviceToHost);
+    long long first = h[0][0], last = 0; double sum = 0;
+    std::vector<int> id(n);
+    for (int i = 0; i < n; ++i) { id[i] = i; first = std::min(first, h[i][0]); last = std::max(last, h[i][1]); sum += h[i][1] - h[i][0]; }
+    std::sort(id.begin(), id.end(), [&](int a, int b) { return h[a][1] - h[a][0] > h[b][1] - h[b][0]; });
+    printf("      kernel %.1f us, mean unit %.1f us\n", (last - first) * 1e-3, sum / n * 1e-3);
+    for (int k : {0, 1, 2, 3, n / 8, n / 4, n / 2, n * 3 / 4, n - 1})
+      printf("      unit %d: begin %.1f took %.1f us wait %.1f stage %.1f (Mcycles*1e-3) jobs %d phases %d rows %d\n", id[k], (h[id[k]][0] - first) * 1e-3, (h[id[k]][1] - h[id[k]][0]) * 1e-3, h[id[k]][2] * 1e-3, h[id[k]][3] * 1e-3, us[id[k]].jobs, us[id[k]].phases, us[id[k]].rows);
+  }
+  launch(join_kernel<V>, static_cast<std::size_t>(p.info[joins_n]), join_threads, stream, alpha,
+         reinterpret_cast<panel_join const*>(work + p.info[joins_at]), sums, beta, y);
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_CUDA_SPMV(panels)
+
+} // namespace tulle::simt

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha A x + beta y over compressed rows, whole rows at a time. Rows of much the same length
+// are taken by groups of 1 to 32 lanes; rows that are short by blocks: a block has the rows that
+// begin among `tile` entries, multiplies those in order into shared memory, and as many lanes as
+// there are for each row add them up.
+#pragma once
+#include "cuda/instantiate.cuh"
+#include "cuda/primitive/search.cuh"
+#include "cuda/primitive/warp.cuh"
+
+namespace tulle::simt {
+
+/// Compressed rows. Entry k has value val[k], or val[perm[k]] where there is a perm.
+template <class V, class I, class O>
+struct lines {
+  I rows;
+  O nnz;
+  O const* row_ptr;
+  I const* col;
+  V const* val;
+  O const* perm;
+
+  __device__ V value(O k) const { return perm ? val[perm[k]] : val[k]; }
+};
+
+namespace {
+
+constexpr int row_threads = 256;
+constexpr int tile = 2048;   // entries that a block's rows begin among
+constexpr int longest = 128; // entries of a row that a block takes
+
+/// product[k] = value times x of entry k0 + k, k below n; eight loads of a thread on their way at a
+/// time.
+template <int threads, class V, class I, class O>
+__device__ void multiply(lines<V, I, O> const& a, V const* x, O k0, int n, V* product) {
+  constexpr int batch = 8;
+  for (int from = threadIdx.x; from < n; from += batch * threads) {
+    V v[batch];
+    I c[batch];
+#pragma unroll
+    for (int j = 0; j < batch; ++j) {
+      int const k = from + j * threads;
+      c[j] = k < n ? a.col[k0 + k] : 0;
+      v[j] = k < n ? a.value(k0 + k) : V(0);
+    }
+#pragma unroll
+    for (int j = 0; j < batch; ++j) {
+      int const k = from + j * threads;
+      if (k < n)
+        product[k] = v[j] * x[c[j]];
+    }
+  }
+}
+
+template <int width, class V, class I, class O>
+__global__ void groups_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y) {
+  std::size_t const i = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / width;
+  int const lane = threadIdx.x % width;
+  V sum = 0;
+  if (i < static_cast<std::size_t>(a.rows)) {
+    O const end = a.row_ptr[i + 1];
+    for (O k = a.row_ptr[i] + lane; k < end; k += width)
+      sum = fma(a.value(k), x[a.col[k]], sum);
+  }
+  sum = reduce<width>(sum);
+  if (i < static_cast<std::size_t>(a.rows) && lane == 0)
+    update(y + i, alpha, sum, beta);
+}
+
+/// first[b]: the first row that begins with entry b * step or a later one; all rows for the last b.
+template <class I, class O>
+__global__ void first_rows_kernel(I rows, O const* row_ptr, I* first, std::size_t blocks,
+                                  std::size_t step) {
+  std::size_t const b = blockIdx.x * std::size_t{row_threads} + threadIdx.x;
+  if (b <= blocks)
+    first[b] = b == blocks ? rows : lower_bound(row_ptr, rows, static_cast<O>(b * step));
+}
+
+template <class V, class I, class O>
+__global__ void __launch_bounds__(row_threads)
+    blocks_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, I const* first_row) {
+  __shared__ V product[tile + longest];
+  I const first = first_row[blockIdx.x];
+  I const last = first_row[blockIdx.x + 1];
+  if (first == last)
+    return;
+  O const k0 = a.row_ptr[first];
+  multiply<row_threads>(a, x, k0, static_cast<int>(a.row_ptr[last] - k0), product);
+  __syncthreads();
+  int width = 1;
+  while (width < 32 && static_cast<std::size_t>(last - first) * width * 2 <= row_threads)
+    width *= 2;
+  int const lane = threadIdx.x % width;
+  // All threads go round as often as the first, for the shuffles.
+  for (std::size_t r = 0; r < static_cast<std::size_t>(last - first); r += row_threads / width) {
+    std::size_t const i = static_cast<std::size_t>(first) + r + threadIdx.x / width;
+    V sum = 0;
+    if (i < static_cast<std::size_t>(last)) {
+      int const stop = static_cast<int>(a.row_ptr[i + 1] - k0);
+      for (int k = static_cast<int>(a.row_ptr[i] - k0) + lane; k < stop; k += width)
+        sum += product[k];
+    }
+    sum = reduce(sum, width);
+    if (i < static_cast<std::size_t>(last) && lane == 0)
+      update(y + i, alpha, sum, beta);
+  }
+}
+
+// y = beta y
+template <class V>
+__global__ void no_entries_kernel(V beta, V* y, std::size_t n) {
+  std::size_t const i = blockIdx.x * std::size_t{row_threads} + threadIdx.x;
+  if (i < n)
+    y[i] = beta == V(0) ? V(0) : beta * y[i];
+}
+
+} // namespace
+} // namespace tulle::simt

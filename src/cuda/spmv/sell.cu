@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha A x + beta y, A in SELL-C-sigma.
+//
+// Kreutzer et al. 2014: a lane is a row, and a warp reads the next entry of each of its rows side
+// by side. The warp's chunk says how columns are stored. Long rows go in pieces, a warp each, in
+// the same launch and before the chunks; the sums of a row's pieces are added in order by a second
+// one. Chunks of fewer than 32 rows share a warp, which then takes their kinds in turn.
+#include "tulle/format/sell.hpp"
+
+#include "cuda/spmv/ell_rows.cuh"
+
+#include <algorithm>
+#include <vector>
+
+namespace tulle::simt {
+namespace {
+
+template <class V, class I, class O>
+using view = sell_view<V, I, O, space::device>;
+
+// Shares of the bound of csr, double, chunk = 32 and sigma = 1024, by warps for 32 rows / turns /
+// steps of a batch / resident threads:
+//             1/1/4/1536  1/1/4/1280  1/1/6/1024  1/1/8/1024  1/4/6/1024  1/8/6/1024  2/1/6/1024
+// poisson2d5     1.17        1.14        1.06         .98        1.40        1.39         .63
+// poisson3d27    1.44                    1.40                    1.48        1.47        1.22
+// lattice        1.06        1.10         .89         .80        1.24        1.25         .53
+// fem             .95        1.11        1.12         .94        1.03                    1.17
+// circuit         .81         .82         .79         .78         .77                     .65
+// 16 steps and 512 threads: .4 to .6. Chunks of 64 as of 32.
+constexpr int any_chunk = 0, in_turns = -1; // else the warps for 32 rows
+constexpr int threads = 256;                // of the kernel that joins
+constexpr int piece =
+    1024; // entries of a long row that a warp takes; others have not been measured
+
+/// What to add up: entries of a long row for a warp, or sums of pieces of a row.
+struct stretch {
+  std::int64_t begin, end;
+  std::int64_t to; // a row of y; -1 - s: the place s among the sums of pieces
+};
+template <class V>
+struct long_rows {
+  std::int64_t pieces, joins, sums;
+  stretch const* of_piece;
+  stretch const* of_join;
+  V* sum;
+
+  long_rows(plan_view const& p)
+      : pieces(p.info[0]), joins(p.info[1]), sums(p.info[2]),
+        of_piece(static_cast<stretch const*>(p.work)), of_join(of_piece + pieces),
+        sum(reinterpret_cast<V*>(static_cast<stretch*>(p.work) + pieces + joins)) {}
+};
+
+template <int batch, class V, class I, class O>
+__device__ void add_piece(V alpha, view<V, I, O> const& a, long_rows<V> const& apart,
+                          std::size_t at, V const* x, V beta, V* y) {
+  int const lane = threadIdx.x % 32;
+  stretch const s = apart.of_piece[at];
+  constexpr std::integral_constant<int, 32> stride;
+  auto const mine = static_cast<int>((s.end - s.begin - lane + 31) / 32);
+  V const sum = reduce<32>(sum_steps<batch>(
+      a.long_val + s.begin + lane, stride, a.long_col + s.begin + lane, stride, 0, mine, batch, x));
+  if (lane != 0)
+    return;
+  if (s.to < 0)
+    apart.sum[-1 - s.to] = sum;
+  else
+    update(y + s.to, alpha, sum, beta);
+}
+
+/// The row's entries alone, where padding made it NaN.
+template <class V, class I, class O>
+__device__ V exact_sum(view<V, I, O> const& a, std::size_t c, int chunk, int lane, I row,
+                       V const* x) {
+  I const len = a.len[c * chunk + lane];
+  V const* const val = a.val + static_cast<std::size_t>(a.step_ptr[c]) * chunk + lane;
+  std::size_t const from = a.col_ptr[c];
+  int const kind = a.kind[c] & sell_kind::mask;
+  V sum = 0;
+  I left = len;
+  for (I k = 0; left > 0; ++k) {
+    I j = 0;
+    std::size_t const at = static_cast<std::size_t>(k) * chunk;
+    if (kind == sell_kind::full)
+      j = a.col[from + at + lane];
+    else if (kind == sell_kind::shorts)
+      j = a.base[c] + a.short_col[from + at + lane];
+    else
+      j = a.col[from + k] + row;
+    if (kind == sell_kind::holed && (a.mask[a.base[c] + k] >> lane & 1) == 0)
+      continue;
+    sum = fma(val[at], x[j], sum);
+    --left;
+  }
+  return sum;
+}
+
+/// Where a chunk's arrays are.
+template <class I, class O>
+struct place_of {
+  O step, from;
+  I steps, base;
+  int kind;
+};
+template <class V, class I, class O>
+__device__ place_of<I, O> find(view<V, I, O> const& a, std::size_t c) {
+  O const step = a.step_ptr[c];
+  return {step, a.col_ptr[c], static_cast<I>(a.step_ptr[c + 1] - step), a.base[c],
+          a.kind[c] & sell_kind::mask};
+}
+template <class I, class O>
+__device__ place_of<I, O> from_lane(place_of<I, O> const& c, int lane) {
+  auto const get = [&](auto v) { return __shfl_sync(whole_warp, v, lane); };
+  return {get(c.step), get(c.from), get(c.steps), get(c.base), get(c.kind)};
+}
+
+/// Chunks of `fixed` rows, or of any number where that is 0.
+template <class S, int fixed, class V, class I, class O>
+__global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
+    chunks_kernel(V alpha, view<V, I, O> a, I places, long_rows<V> apart, V const* x, V beta,
+                  V* y) {
+  static_assert(S::turns == 1 || (S::ways == 1 && fixed >= 32));
+  constexpr unsigned warps = S::block / 32;
+  unsigned const warp = threadIdx.x / 32;
+  auto const before = static_cast<unsigned>(ceil_div<std::int64_t>(apart.pieces, warps));
+  if (blockIdx.x < before) {
+    if (std::int64_t const at = blockIdx.x * std::int64_t{warps} + warp; at < apart.pieces)
+      add_piece<S::batch>(alpha, a, apart, at, x, beta, y);
+    return;
+  }
+  using U = std::make_unsigned_t<I>; // the last block may go beyond the largest I
+  U const group =
+      (static_cast<U>(blockIdx.x - before) * (warps / S::ways) + warp / S::ways) * S::turns;
+  int const chunk = fixed ? fixed : a.chunk;
+  int const shift = __ffs(chunk) - 1;
+  std::conditional_t<fixed != 0, std::integral_constant<int, fixed>, int> stride;
+  if constexpr (fixed == 0)
+    stride = chunk;
+  I const first = warp % S::ways * S::batch;
+  constexpr I hop = S::ways * S::batch;
+
+  place_of<I, O> ahead = {}; // a turn a lane: all of them wait for memory once
+  if constexpr (S::turns > 1) {
+    U const at = (group + threadIdx.x % S::turns) * 32;
+    if (at < static_cast<U>(places))
+      ahead = find(a, at >> shift);
+  }
+#pragma unroll 1
+  for (int turn = 0; turn < S::turns; ++turn) {
+    U const place = (group + turn) * 32 + threadIdx.x % 32;
+    place_of<I, O> c;
+    if constexpr (S::turns > 1)
+      c = from_lane(ahead, turn);
+    if (place >= static_cast<U>(places))
+      continue;
+    if constexpr (S::turns == 1)
+      c = find(a, place >> shift);
+    int const lane = static_cast<int>(place & (chunk - 1));
+    V const* const val = a.val + static_cast<std::size_t>(c.step) * chunk + lane;
+    I const row = a.perm ? a.perm[place] : static_cast<I>(place);
+    V sum;
+    if (c.kind == sell_kind::full)
+      sum = sum_steps<S::batch>(val, stride, a.col + c.from + lane, stride, first, c.steps, hop, x);
+    else if (c.kind == sell_kind::shorts)
+      sum = sum_steps<S::batch>(val, stride, a.short_col + c.from + lane, stride, first, c.steps,
+                                hop, x + c.base);
+    else
+      sum = sum_steps<S::batch, true>(val, stride, a.col + c.from, std::integral_constant<int, 1>(),
+                                      first, c.steps, hop, x + row);
+    sum = join_warps<S::block, S::ways>(sum);
+    if (warp % S::ways != 0)
+      return;
+    if (sum != sum)
+      sum = exact_sum(a, place >> shift, chunk, lane, row, x);
+    update(y + row, alpha, sum, beta);
+  }
+}
+
+/// A warp a row.
+template <class V>
+__global__ void join_kernel(V alpha, long_rows<V> apart, V beta, V* y) {
+  std::int64_t const at = (blockIdx.x * std::int64_t{threads} + threadIdx.x) / 32;
+  if (at >= apart.joins)
+    return;
+  stretch const s = apart.of_join[at];
+  V sum = 0;
+  for (std::int64_t k = s.begin + threadIdx.x % 32; k < s.end; k += 32)
+    sum += apart.sum[k];
+  sum = reduce<32>(sum);
+  if (threadIdx.x % 32 == 0)
+    update(y + s.to, alpha, sum, beta);
+}
+
+template <class T>
+std::vector<T> fetch(T const* from, std::size_t n, plan_view const& p) {
+  std::vector<T> to(n);
+  auto const stream = static_cast<cudaStream_t>(p.stream);
+  TULLE_CUDA(cudaMemcpyAsync, to.data(), from, n * sizeof(T), cudaMemcpyDeviceToHost, stream);
+  TULLE_CUDA(cudaStreamSynchronize, stream);
+  return to;
+}
+
+/// f(row among the long ones, first entry, last, pieces) for each.
+template <class V, class I, class O, class F>
+void each_long_row(view<V, I, O> const& a, plan_view const& p, F&& f) {
+  if (a.longs == 0)
+    return;
+  auto const ptr = fetch(a.long_ptr, static_cast<std::size_t>(a.longs) + 1, p);
+  for (std::size_t i = 0; i + 1 < ptr.size(); ++i)
+    f(i, ptr[i], ptr[i + 1],
+      std::max<std::int64_t>(1, ceil_div<std::int64_t>(ptr[i + 1] - ptr[i], piece)));
+}
+
+template <class V, class I, class O>
+std::size_t prepare(view<V, I, O> a, plan_view& p) {
+  if (p.transposed)
+    refuse("sell", "transposed products have no kernel; those of csr and csc do");
+  std::size_t const places = a.places(), chunks = a.chunks();
+  std::size_t const steps =
+      chunks == 0 ? 0
+                  : static_cast<std::size_t>(a.stored) / static_cast<std::size_t>(a.chunk) / chunks;
+  // Where next to no columns are stored a chunk is short work, most of it waiting for its place.
+  bool const stencil = (a.col_size + a.short_size) / 4 < a.stored / 16 &&
+                       places >= (steps < 16 ? 1u << 17 : 1u << 19);
+  p.method = "chunks";
+  p.info[3] = a.chunk != 32 ? any_chunk : stencil ? in_turns : ways_for(places, steps);
+  std::int64_t pieces = 0, joins = 0, sums = 0;
+  each_long_row(a, p, [&](std::size_t, O, O, std::int64_t n) {
+    pieces += n;
+    joins += n > 1;
+    sums += n > 1 ? n : 0;
+  });
+  p.info[0] = pieces;
+  p.info[1] = joins;
+  p.info[2] = sums;
+  return static_cast<std::size_t>(pieces + joins) * sizeof(stretch) +
+         static_cast<std::size_t>(sums) * sizeof(V);
+}
+
+template <class V, class I, class O>
+void fill(view<V, I, O> a, plan_view const& p) {
+  if (p.info[0] == 0)
+    return;
+  auto const row = fetch(a.long_row, static_cast<std::size_t>(a.longs), p);
+  std::vector<stretch> all(static_cast<std::size_t>(p.info[0] + p.info[1]));
+  stretch* to = all.data();
+  stretch* join = all.data() + p.info[0];
+  std::int64_t sums = 0;
+  each_long_row(a, p, [&](std::size_t i, O begin, O end, std::int64_t n) {
+    if (n > 1)
+      *join++ = {sums, sums + n, row[i]};
+    for (std::int64_t k = 0; k < n; ++k) {
+      std::int64_t const from = begin + k * piece;
+      *to++ = {from, std::min<std::int64_t>(end, from + piece), n > 1 ? -1 - sums++ : row[i]};
+    }
+  });
+  auto const stream = static_cast<cudaStream_t>(p.stream);
+  TULLE_CUDA(cudaMemcpyAsync, p.work, all.data(), all.size() * sizeof(stretch),
+             cudaMemcpyHostToDevice, stream);
+  TULLE_CUDA(cudaStreamSynchronize, stream);
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
+  long_rows<V> const apart(p);
+  std::size_t const places = a.places();
+  auto const go = [&]<class S, int fixed>(S, std::integral_constant<int, fixed>) {
+    launch(chunks_kernel<S, fixed, V, I, O>,
+           ceil_div(static_cast<std::size_t>(apart.pieces), std::size_t{S::block / 32}) +
+               ceil_div(places, std::size_t{S::block / S::ways * S::turns}),
+           S::block, stream, alpha, a, static_cast<I>(places), apart, x, beta, y);
+  };
+  constexpr std::integral_constant<int, 32> fixed;
+  switch (p.info[3]) {
+  case any_chunk:
+    go(shape<1, 1, 4, 256, 4>(), std::integral_constant<int, 0>());
+    break;
+  case in_turns:
+    go(shape<1, 4, 6, 128, 8>(), fixed);
+    break;
+  case 1:
+    go(shape<1, 1, 4, 256, 6>(), fixed);
+    break;
+  case 2:
+    go(shape<2, 1, 6, 128, 8>(), fixed);
+    break;
+  case 8:
+    go(shape<8, 1, 6, 256, 4>(), fixed);
+    break;
+  default:
+    go(shape<32, 1, 4, 1024, 1>(), fixed);
+  }
+  launch(join_kernel<V>, ceil_div(static_cast<std::size_t>(apart.joins) * 32, std::size_t{threads}),
+         threads, stream, alpha, apart, beta, y);
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_CUDA_SPMV(sell)
+
+} // namespace tulle::simt

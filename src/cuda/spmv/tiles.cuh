@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha A x + beta y over csr in shares that are equal whatever the rows are: `merge`, equal
+// steps of the merge path of row ends and entries (Merrill & Garland, SC 2016; Liu, thesis 2015,
+// sec. 8.3), and `segments`, equal numbers of entries, summed by segments as if no row was empty,
+// and repaired where one is (Liu, sec. 8.4). A row that several shares have is theirs in parts,
+// which are joined in order.
+#pragma once
+#include "cuda/primitive/block.cuh"
+#include "cuda/spmv/rows.cuh"
+
+namespace tulle::simt {
+namespace {
+
+constexpr int tile_threads = 256;
+constexpr int items = 7; // of a thread; odd: neighbours' places lie in different banks
+constexpr int share = tile_threads * items;
+
+/// What the plan keeps of shares.
+template <class V, class I>
+struct shares {
+  I* first;       // shares + 1: rows that end, or begin, before a share
+  V *head, *tail; // parts of the row that goes on from before, and of the one that goes on behind
+  std::size_t count;
+};
+template <class I, class O>
+__global__ void crossings_kernel(I rows, O nnz, O const* row_ptr, I* first, std::size_t count) {
+  std::size_t const b = blockIdx.x * std::size_t{row_threads} + threadIdx.x;
+  if (b > count)
+    return;
+  std::size_t const d = b * share;
+  std::size_t const all = static_cast<std::size_t>(rows) + static_cast<std::size_t>(nnz);
+  first[b] = d >= all ? rows : merge_path(row_ptr + 1, rows, nnz, static_cast<long long>(d));
+}
+
+// The entries that a share of the merge path begins with.
+template <class I, class O>
+__device__ O entry_at(std::size_t b, I first, I rows, O nnz) {
+  std::size_t const all = static_cast<std::size_t>(rows) + static_cast<std::size_t>(nnz);
+  std::size_t const d = b * share < all ? b * share : all;
+  return static_cast<O>(d - static_cast<std::size_t>(first));
+}
+
+template <class V, class I, class O>
+__global__ void __launch_bounds__(tile_threads)
+    merge_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
+  __shared__ V product[share];
+  __shared__ V row_sum[share + 1];
+  __shared__ int row_end[share + 1]; // less the share's first entry
+  __shared__ block_room<V> room;
+  std::size_t const b = blockIdx.x;
+  I const r0 = s.first[b];
+  I const r1 = s.first[b + 1];
+  O const k0 = entry_at(b, r0, a.rows, a.nnz);
+  O const k1 = entry_at(b + 1, r1, a.rows, a.nnz);
+  int const rows = static_cast<int>(r1 - r0);
+  int const entries = static_cast<int>(k1 - k0);
+  multiply<tile_threads>(a, x, k0, entries, product);
+  for (int i = threadIdx.x; i <= rows; i += tile_threads) {
+    O const end = r0 + i < a.rows ? a.row_ptr[r0 + i + 1] : a.nnz;
+    row_end[i] = end < k1 ? static_cast<int>(end - k0) : entries;
+    row_sum[i] = 0;
+  }
+  __syncthreads();
+  int const d = min(static_cast<int>(threadIdx.x) * items, rows + entries);
+  int row = merge_path(row_end, rows, entries, d);
+  int k = d - row;
+  int const steps = min(items, rows + entries - d);
+  int const before = row;
+  V sum = 0;
+  for (int step = 0; step < steps; ++step)
+    if (row < rows && k >= row_end[row]) {
+      row_sum[row++] = sum;
+      sum = 0;
+    } else {
+      sum += product[k++];
+    }
+  // What threads before have of the row that this one began with.
+  V const carried = block_segmented_scan<tile_threads>(sum, row != before, room);
+  __syncthreads();
+  if (row != before)
+    row_sum[before] += carried;
+  if (threadIdx.x == tile_threads - 1) // nothing is left behind the last steps
+    row_sum[rows] = row != before ? sum : carried + sum;
+  __syncthreads();
+  bool const goes_on = r0 < a.rows && a.row_ptr[r0] < k0; // the first row began before
+  for (int i = threadIdx.x; i < rows; i += tile_threads)
+    if (i == 0 && goes_on)
+      s.head[b] = row_sum[0];
+    else
+      update(y + r0 + i, alpha, row_sum[i], beta);
+  if (threadIdx.x == 0) {
+    if (rows == 0 && goes_on)
+      s.head[b] = row_sum[0];
+    else
+      s.tail[b] = row_sum[rows];
+  }
+}
+
+// A warp for each share: the row that begins in it and ends in a later one.
+template <class V, class I, class O>
+__global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
+  std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
+  if (b >= s.count)
+    return;
+  I const row = s.first[b + 1];
+  if (row >= a.rows)
+    return;
+  O const k0 = entry_at(b, s.first[b], a.rows, a.nnz);
+  O const k1 = entry_at(b + 1, row, a.rows, a.nnz);
+  O const begin = a.row_ptr[row];
+  if (begin < k0 || begin >= k1)
+    return;
+  // The share in which the row ends: its end is at this place of the path.
+  std::size_t const last =
+      (static_cast<std::size_t>(row) + static_cast<std::size_t>(a.row_ptr[row + 1])) / share;
+  int const lane = threadIdx.x % 32;
+  V sum = lane == 0 ? s.tail[b] : V(0);
+  for (std::size_t c = b + 1 + lane; c <= last; c += 32)
+    sum += s.head[c];
+  sum = reduce<32>(sum);
+  if (lane == 0)
+    update(y + row, alpha, sum, beta);
+}
+
+template <class V, class I, class O>
+__global__ void __launch_bounds__(tile_threads)
+    segments_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
+  __shared__ V product[share];
+  __shared__ V segment_sum[share + 1]; // 0: of the row that goes on from before
+  __shared__ int segment_begin[share + 1];
+  __shared__ unsigned char begins[share];
+  __shared__ block_room<V> room;
+  __shared__ block_room<int> count_room;
+  __shared__ int segments;
+  std::size_t const b = blockIdx.x;
+  O const k0 = static_cast<O>(b * share);
+  int const entries = static_cast<int>(a.nnz - k0 < share ? a.nnz - k0 : share);
+  I const r0 = s.first[b];
+  I const r1 = s.first[b + 1];
+  multiply<tile_threads>(a, x, k0, entries, product);
+  for (int k = threadIdx.x; k < share; k += tile_threads) {
+    begins[k] = 0;
+    if (k >= entries)
+      product[k] = 0;
+  }
+  __syncthreads();
+  for (std::size_t i = static_cast<std::size_t>(r0) + threadIdx.x; i < static_cast<std::size_t>(r1);
+       i += tile_threads)
+    if (a.row_ptr[i] < k0 + entries)
+      begins[a.row_ptr[i] - k0] = 1;
+  __syncthreads();
+  int const from = threadIdx.x * items;
+  int mine = 0;
+#pragma unroll
+  for (int j = 0; j < items; ++j)
+    mine += begins[from + j];
+  int const before = block_exclusive_scan<tile_threads>(mine, count_room);
+  if (threadIdx.x == tile_threads - 1)
+    segments = before + mine;
+  V sum = 0;
+  int segment = before;
+#pragma unroll
+  for (int j = 0; j < items; ++j) {
+    if (begins[from + j]) {
+      segment_sum[segment++] = sum;
+      segment_begin[segment] = from + j;
+      sum = 0;
+    }
+    sum += product[from + j];
+  }
+  V const carried = block_segmented_scan<tile_threads>(sum, mine != 0, room);
+  __syncthreads();
+  if (mine != 0)
+    segment_sum[before] += carried;
+  if (threadIdx.x == tile_threads - 1)
+    segment_sum[segments] = mine != 0 ? sum : carried + sum;
+  __syncthreads();
+  // As if segment n was row r0 + n - 1; where rows are empty, searched for instead.
+  bool const has_empty = static_cast<std::size_t>(r1 - r0) != static_cast<std::size_t>(segments);
+  if (threadIdx.x == 0)
+    s.head[b] = segment_sum[0];
+  for (int n = 1 + threadIdx.x; n <= segments; n += tile_threads) {
+    O const begin = k0 + segment_begin[n];
+    I const row = has_empty ? r0 + upper_bound(a.row_ptr + r0, r1 - r0, begin) - 1 : r0 + n - 1;
+    if (n == segments && a.row_ptr[row + 1] > k0 + entries)
+      s.tail[b] = segment_sum[n];
+    else
+      update(y + row, alpha, segment_sum[n], beta);
+  }
+  if (has_empty)
+    for (std::size_t i = static_cast<std::size_t>(r0) + threadIdx.x;
+         i < static_cast<std::size_t>(r1); i += tile_threads)
+      if (a.row_ptr[i] == a.row_ptr[i + 1])
+        update(y + i, alpha, V(0), beta);
+}
+
+// A warp for each share: the last row that begins in it, where that ends in a later one.
+template <class V, class I, class O>
+__global__ void segments_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
+  std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
+  if (b >= s.count || s.first[b + 1] == s.first[b])
+    return;
+  auto const k1 = static_cast<O>((b + 1) * share < static_cast<std::size_t>(a.nnz)
+                                     ? (b + 1) * share
+                                     : static_cast<std::size_t>(a.nnz));
+  I const row = s.first[b + 1] - 1;
+  if (a.row_ptr[row + 1] <= k1)
+    return;
+  std::size_t const last = static_cast<std::size_t>(a.row_ptr[row + 1] - 1) / share;
+  int const lane = threadIdx.x % 32;
+  V sum = lane == 0 ? s.tail[b] : V(0);
+  for (std::size_t c = b + 1 + lane; c <= last; c += 32)
+    sum += s.head[c];
+  sum = reduce<32>(sum);
+  if (lane == 0)
+    update(y + row, alpha, sum, beta);
+}
+
+} // namespace
+} // namespace tulle::simt

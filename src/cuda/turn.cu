@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/instantiate.cuh"
+#include "cuda/primitive/search.cuh"
+#include "cuda/turn.cuh"
+#include "cuda/workspace.cuh"
+
+#include <bit>
+#include <cub/device/device_radix_sort.cuh>
+
+namespace tulle::simt {
+namespace {
+
+constexpr int threads = 256;
+
+__device__ std::size_t thread_number() {
+  return blockIdx.x * std::size_t{threads} + threadIdx.x;
+}
+
+template <class I>
+__global__ void descents_kernel(I const* key, std::size_t n, int* found) {
+  std::size_t const k = thread_number();
+  if (k + 1 < n && key[k + 1] < key[k])
+    *found = 1;
+}
+
+// Each entry names the lines between its own and the one before; the last one those behind it too.
+template <class I, class O>
+__global__ void pointers_kernel(I lines, O nnz, I const* key, O* ptr) {
+  std::size_t const k = thread_number();
+  if (k > static_cast<std::size_t>(nnz))
+    return;
+  I const from = k == 0 ? I(-1) : key[k - 1];
+  I const to = k == static_cast<std::size_t>(nnz) ? lines : key[k];
+  for (I i = from; i < to; ++i)
+    ptr[i + 1] = static_cast<O>(k);
+}
+
+template <class I, class O>
+__global__ void expand_kernel(I rows, O nnz, O const* row_ptr, I* row) {
+  std::size_t const k = thread_number();
+  if (k < static_cast<std::size_t>(nnz))
+    row[k] = upper_bound(row_ptr, rows + 1, static_cast<O>(k)) - 1;
+}
+
+template <class O>
+__global__ void count_kernel(O n, O* to) {
+  std::size_t const k = thread_number();
+  if (k < static_cast<std::size_t>(n))
+    to[k] = static_cast<O>(k);
+}
+
+template <class I, class O>
+__global__ void gather_kernel(O n, I const* from, O const* perm, I* to) {
+  std::size_t const k = thread_number();
+  if (k < static_cast<std::size_t>(n))
+    to[k] = from[perm[k]];
+}
+
+template <class O>
+std::size_t blocks_for(O n) {
+  return ceil_div<std::size_t>(static_cast<std::size_t>(n), threads);
+}
+
+} // namespace
+
+template <class I, class O>
+bool is_sorted(I const* key, O nnz, void* stream) {
+  auto const s = static_cast<cudaStream_t>(stream);
+  scratch<int> const found(1, s);
+  TULLE_CUDA(cudaMemsetAsync, found.get(), 0, sizeof(int), s);
+  launch(descents_kernel<I>, blocks_for(nnz), threads, stream, key, static_cast<std::size_t>(nnz),
+         found.get());
+  int descent = 0;
+  TULLE_CUDA(cudaMemcpyAsync, &descent, found.get(), sizeof descent, cudaMemcpyDeviceToHost, s);
+  TULLE_CUDA(cudaStreamSynchronize, s);
+  return descent == 0;
+}
+
+template <class I, class O>
+void line_pointers(I lines, O nnz, I const* key, O* ptr, void* stream) {
+  launch(pointers_kernel<I, O>, ceil_div<std::size_t>(static_cast<std::size_t>(nnz) + 1, threads),
+         threads, stream, lines, nnz, key, ptr);
+}
+
+template <class I, class O>
+void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream) {
+  launch(expand_kernel<I, O>, blocks_for(nnz), threads, stream, rows, nnz, row_ptr, row);
+}
+
+template <class I, class O>
+void turn(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm, void* stream) {
+  using bits = std::make_unsigned_t<I>;
+  auto const s = static_cast<cudaStream_t>(stream);
+  auto const n = static_cast<std::size_t>(nnz);
+  scratch<O> const places(n, s);
+  scratch<I> const sorted(n, s);
+  launch(count_kernel<O>, blocks_for(nnz), threads, stream, nnz, places.get());
+  auto const* const keys = reinterpret_cast<bits const*>(key); // none is negative
+  auto* const sorted_keys = reinterpret_cast<bits*>(sorted.get());
+  int const last_bit = std::bit_width(static_cast<bits>(lines));
+  std::size_t bytes = 0;
+  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, nullptr, bytes, keys, sorted_keys, places.get(), perm,
+             nnz, 0, last_bit, s);
+  scratch<char> const room(bytes, s);
+  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, room.get(), bytes, keys, sorted_keys, places.get(),
+             perm, nnz, 0, last_bit, s);
+  launch(gather_kernel<I, O>, blocks_for(nnz), threads, stream, nnz, other,
+         static_cast<O const*>(perm), to);
+  line_pointers(lines, nnz, static_cast<I const*>(sorted.get()), ptr, stream);
+}
+
+#define TULLE_TURN(I)                                                                              \
+  template bool is_sorted(I const*, I, void*);                                                     \
+  template void line_pointers(I, I, I const*, I*, void*);                                          \
+  template void expand_rows(I, I, I const*, I*, void*);                                            \
+  template void turn(I, I, I const*, I const*, I*, I*, I*, void*);
+TULLE_TURN(std::int32_t)
+TULLE_TURN(std::int64_t)
+
+} // namespace tulle::simt

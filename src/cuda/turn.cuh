@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Entries put in the order of other lines than they are stored by, once a plan.
+#pragma once
+#include <cstddef>
+
+namespace tulle::simt {
+
+/// Whether key[0..nnz) does not decrease. Waits for the stream.
+template <class I, class O>
+bool is_sorted(I const* key, O nnz, void* stream);
+
+/// ptr[0..lines]: where each line begins among keys that do not decrease.
+template <class I, class O>
+void line_pointers(I lines, O nnz, I const* key, O* ptr, void* stream);
+
+/// The row of each entry.
+template <class I, class O>
+void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream);
+
+/// Entries in the order of their keys, those of one key in the order they are stored: perm has the
+/// place of each, `to` has other[perm[k]], ptr where lines begin. Takes memory from the stream's
+/// pool while it works.
+template <class I, class O>
+void turn(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm, void* stream);
+
+} // namespace tulle::simt
