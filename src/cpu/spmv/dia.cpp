@@ -5,7 +5,8 @@
 // A strip of rows has its sums in registers while all diagonals of its block go by: values are one
 // stream, x is read by unaligned vectors, there is no index. A hole is multiplied like an entry; as
 // 0 times Inf or NaN is NaN, a sum that is NaN is taken again from the entries alone. Strays are
-// added by the strip that has their row. A strip is one order of additions, whoever runs it.
+// added by the strip that has their row. A strip is one order of additions, whoever runs it. Blocks
+// in a row that have the same diagonals, none of them ending there, go by in a loop of their own.
 //
 // Bytes that must move, double: 8 a slot, 8 a row and 8 a column; 8 more a row where y is not
 // streamed past the caches. Five full diagonals: 56 a row where csr has 80, so at best 1.43 times
@@ -28,12 +29,17 @@ namespace {
 
 // A strip that is all of a block reads values as one stream. Two threads on Zen 4, times as of
 // blocks of 32 doubles, for blocks of 64 in two strips: lattice 1.5, poisson2d5 1.7, poisson3d27
-// 2.6. Values prefetched 4 KiB ahead: 1.1 on both grids; y or x 2 KiB ahead: 1.0 to 1.1.
+// 2.6.
 constexpr int strip_vectors = 8;
-// Whether y goes past the caches where it is large. Two threads on Zen 4: 1.0 to 1.1 times as long
-// on grids, 1.4 on lattice with 32-byte vectors; no difference to be seen with 64.
-constexpr bool streams_y = HWY_MAX_BYTES == 64;
-constexpr std::int64_t stream_from = std::int64_t{4} << 20; // bytes of y
+// Whether y goes past the caches where it is large. Two threads on Zen 4, times without it: lattice
+// 1.1 to 1.2, poisson2d5 1.0 to 1.2, poisson3d27 1.0 to 1.1. Not measured with 16-byte vectors.
+constexpr bool streams_y = HWY_MAX_BYTES > 16;
+constexpr std::int64_t stream_from = std::int64_t{2} << 20; // bytes of y
+// Ahead in val, to the second cache, where diagonals are few. Two threads on Zen 4, times without
+// it and with 8192: lattice 1.15 to 1.5, 1.0; poisson2d5 1.0 to 1.2, 1.0 to 1.1; poisson3d27, 27
+// diagonals, .9, 1.0. Between 5 and 27 diagonals nothing was measured.
+constexpr int asked_bytes = 32768;
+constexpr std::int64_t most_asked = 16; // diagonals
 constexpr std::int64_t stray_unit = 64; // rows with strays, as a unit of the transpose
 
 /// One product: what all strips share.
@@ -47,6 +53,7 @@ struct dia_call {
   bool overwrite;
   bool stream;  // y past the caches
   bool aligned; // y, to whole vectors
+  bool asks;    // for values ahead
 };
 
 /// The row's sum over diagonals, entries alone: slot i of the stretches from `stretch` on.
@@ -103,9 +110,16 @@ HWY_INLINE void stream_pieces(D d, hn::Vec<D> v, V* y) {
   }
 }
 
+/// Asks for values of a strip, `asked_bytes` ahead.
+template <int vectors, class V>
+HWY_INLINE void ask_strip(V const* val) {
+  for (int line = 0; line < vectors * HWY_MAX_BYTES; line += 64)
+    __builtin_prefetch(reinterpret_cast<char const*>(val) + asked_bytes + line, 0, 2);
+}
+
 /// Sums of a strip of `vectors` vectors: slots from val on, a stretch `height` slots after the
 /// other.
-template <int vectors, bool edge, class D, class V, class I>
+template <int vectors, bool edge, bool asks, class D, class V, class I>
 HWY_INLINE void sum_strip(D d, hn::Vec<D>* s, V const* val, std::int64_t height, I const* diagonal,
                           std::int64_t count, V const* x, std::int64_t row, std::int64_t cols) {
   constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
@@ -122,83 +136,145 @@ HWY_INLINE void sum_strip(D d, hn::Vec<D>* s, V const* val, std::int64_t height,
           inside[j] = column + j >= 0 && column + j < cols ? x[column + j] : V{};
         from = inside;
       }
+    if constexpr (asks)
+      ask_strip<vectors>(val);
     for (int u = 0; u < vectors; ++u)
       s[u] = hn::MulAdd(hn::LoadU(d, val + u * lanes), hn::LoadU(d, from + u * lanes), s[u]);
   }
 }
 
-/// Blocks [b, end).
-template <int vectors, class V, class I, class O>
-HWY_NOINLINE void multiply_blocks(dia_call<V, I, O> const& c, std::int64_t b, std::int64_t end) {
+/// Sums of a strip into y.
+template <int vectors, class D, class V, class I, class O>
+HWY_INLINE void store_strip(D d, hn::Vec<D> const* s, dia_call<V, I, O> const& c, V* y) {
+  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+  auto const alpha = hn::Set(d, c.alpha);
+  if (!c.overwrite) {
+    auto const beta = hn::Set(d, c.beta);
+    for (int u = 0; u < vectors; ++u)
+      hn::StoreU(hn::MulAdd(alpha, s[u], hn::Mul(beta, hn::LoadU(d, y + u * lanes))), d,
+                 y + u * lanes);
+  } else if (!c.stream) {
+    for (int u = 0; u < vectors; ++u)
+      hn::StoreU(hn::Mul(alpha, s[u]), d, y + u * lanes);
+  } else if (c.aligned) {
+    for (int u = 0; u < vectors; ++u)
+      hn::Stream(hn::Mul(alpha, s[u]), d, y + u * lanes);
+  } else {
+    for (int u = 0; u < vectors; ++u)
+      stream_pieces(d, hn::Mul(alpha, s[u]), y + u * lanes);
+  }
+}
+
+/// Whether any of a strip's sums is NaN.
+template <int vectors, class D>
+HWY_INLINE bool has_nan(D d, hn::Vec<D> const* s) {
+  auto all = s[0];
+  for (int u = 1; u < vectors; ++u)
+    all = hn::Add(all, s[u]);
+  return !hn::AllFalse(d, hn::IsNaN(all));
+}
+
+/// A walk down the rows: where it is in the diagonals and among the strays.
+struct dia_place {
+  std::int64_t first; // diagonal that meets the block
+  std::int64_t stray; // row of strays, the next
+  std::int64_t next_stray;
+
+  template <class V, class I, class O>
+  void pass_strays(dia_view<V, I, O> const& a, std::int64_t to) {
+    stray = to;
+    next_stray = stray < a.stray_rows ? a.stray_row[stray] : INT64_MAX;
+  }
+};
+
+/// Blocks [b, end) whose diagonals, `count` from at.first on, are the same; where `edge` is not set
+/// they all lie inside the matrix, and so do the rows. Where `asks`, values are prefetched.
+template <int vectors, bool edge, bool asks, class V, class I, class O>
+HWY_NOINLINE void multiply_alike(dia_call<V, I, O> const& c, dia_place& at, std::int64_t count,
+                                 std::int64_t b, std::int64_t end) {
   hn::ScalableTag<V> const d;
   constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
   constexpr int strip = vectors * lanes;
+  std::int64_t const height = c.height;
+  I const* const diagonal = c.a.diagonal + at.first;
+  std::int64_t stretch = c.a.block_ptr[b];
+  V const* val = c.a.val + stretch * height;
+  for (; b < end; ++b, stretch += count, val += count * height)
+    for (std::int64_t i = 0; i < height; i += strip) {
+      std::int64_t const row = b * height + i;
+      hn::Vec<decltype(d)> s[vectors];
+      sum_strip<vectors, edge, asks>(d, s, val + i, height, diagonal, count, c.x, row, c.cols);
+      bool const is_cut = edge && row + strip > c.rows;
+      if (at.next_stray < row + strip || is_cut || has_nan<vectors>(d, s)) {
+        V sums[strip];
+        for (int u = 0; u < vectors; ++u)
+          hn::StoreU(s[u], d, sums + u * lanes);
+        std::int64_t const n = is_cut ? c.rows - row : strip;
+        at.pass_strays(c.a, correct_sums(c, sums, stretch, diagonal, count, row, i, n, at.stray));
+        if (is_cut) {
+          for (std::int64_t r = 0; r < n; ++r)
+            update(c.y + row + r, c.alpha, sums[r], c.beta, c.overwrite);
+          return;
+        }
+        for (int u = 0; u < vectors; ++u)
+          s[u] = hn::LoadU(d, sums + u * lanes);
+      }
+      store_strip<vectors>(d, s, c, c.y + row);
+    }
+}
+
+/// Block b, lower than a vector: by entries.
+template <class V, class I, class O>
+HWY_NOINLINE void multiply_low(dia_call<V, I, O> const& c, dia_place& at, std::int64_t count,
+                               std::int64_t b) {
+  I const* const diagonal = c.a.diagonal + at.first;
+  for (std::int64_t i = 0; i < c.height && b * c.height + i < c.rows; ++i) {
+    std::int64_t const row = b * c.height + i;
+    V sum = exact_sum(c, c.a.block_ptr[b], diagonal, count, row, i);
+    at.stray = correct_sums(c, &sum, c.a.block_ptr[b], diagonal, count, row, i, 1, at.stray);
+    update(c.y + row, c.alpha, sum, c.beta, c.overwrite);
+  }
+}
+
+/// The end of the blocks from b on that have the same diagonals, all of them inside the matrix; up
+/// to b where b has others.
+template <class V, class I, class O>
+std::int64_t alike_end(dia_call<V, I, O> const& c, std::int64_t first, std::int64_t count,
+                       std::int64_t b) {
+  I const* const diagonal = c.a.diagonal;
+  if (count == 0 || b * c.height + diagonal[first] < 0)
+    return b;
+  std::int64_t const inside = c.cols - std::int64_t{diagonal[first + count - 1]};
+  std::int64_t row = inside < c.rows ? inside : c.rows;
+  if (first > 0 && row > -std::int64_t{diagonal[first - 1]}) // where one more begins
+    row = -std::int64_t{diagonal[first - 1]};
+  return row / c.height;
+}
+
+/// Blocks [b, end).
+template <int vectors, class V, class I, class O>
+HWY_NOINLINE void multiply_blocks(dia_call<V, I, O> const& c, std::int64_t b, std::int64_t end) {
   auto const& a = c.a;
-  std::int64_t first = a.diagonals; // diagonal that meets the block
-  std::int64_t stray = stray_from(a, b * c.height);
-  std::int64_t next_stray = stray < a.stray_rows ? a.stray_row[stray] : INT64_MAX;
-  for (; b < end; ++b) {
-    std::int64_t const top = b * c.height;
-    while (first > 0 && a.diagonal[first - 1] >= 1 - top - c.height)
-      --first;
-    std::int64_t const stretch = a.block_ptr[b];
-    std::int64_t const count = a.block_ptr[b + 1] - stretch;
-    I const* const diagonal = a.diagonal + first;
-    V const* const val = a.val + stretch * c.height;
-    bool const edge =
-        top + c.height > c.rows ||
-        (count > 0 && (top + diagonal[0] < 0 || diagonal[count - 1] > c.cols - top - c.height));
-    if constexpr (vectors == 0) { // blocks lower than a vector: by entries
-      for (std::int64_t i = 0; i < c.height && top + i < c.rows; ++i) {
-        V sum = exact_sum(c, stretch, diagonal, count, top + i, i);
-        stray = correct_sums(c, &sum, stretch, diagonal, count, top + i, i, 1, stray);
-        update(c.y + top + i, c.alpha, sum, c.beta, c.overwrite);
-      }
+  dia_place at{a.diagonals, 0, 0};
+  at.pass_strays(a, stray_from(a, b * c.height));
+  while (b < end) {
+    while (at.first > 0 && a.diagonal[at.first - 1] >= 1 - (b + 1) * c.height)
+      --at.first;
+    std::int64_t const count = a.block_ptr[b + 1] - a.block_ptr[b];
+    if constexpr (vectors == 0) {
+      multiply_low(c, at, count, b++);
     } else {
-      for (std::int64_t i = 0; i < c.height && top + i < c.rows; i += strip) {
-        std::int64_t const row = top + i;
-        hn::Vec<decltype(d)> s[vectors];
-        if (edge)
-          sum_strip<vectors, true>(d, s, val + i, c.height, diagonal, count, c.x, row, c.cols);
-        else
-          sum_strip<vectors, false>(d, s, val + i, c.height, diagonal, count, c.x, row, c.cols);
-        auto all = s[0]; // NaN where any sum is
-        for (int u = 1; u < vectors; ++u)
-          all = hn::Add(all, s[u]);
-        bool const is_cut = row + strip > c.rows;
-        if (next_stray < row + strip || is_cut || !hn::AllFalse(d, hn::IsNaN(all))) {
-          V sums[strip];
-          for (int u = 0; u < vectors; ++u)
-            hn::StoreU(s[u], d, sums + u * lanes);
-          std::int64_t const n = is_cut ? c.rows - row : strip;
-          stray = correct_sums(c, sums, stretch, diagonal, count, row, i, n, stray);
-          next_stray = stray < a.stray_rows ? a.stray_row[stray] : INT64_MAX;
-          if (is_cut) {
-            for (std::int64_t r = 0; r < n; ++r)
-              update(c.y + row + r, c.alpha, sums[r], c.beta, c.overwrite);
-            continue;
-          }
-          for (int u = 0; u < vectors; ++u)
-            s[u] = hn::LoadU(d, sums + u * lanes);
-        }
-        auto const alpha = hn::Set(d, c.alpha);
-        V* const y = c.y + row;
-        if (!c.overwrite) {
-          auto const beta = hn::Set(d, c.beta);
-          for (int u = 0; u < vectors; ++u)
-            hn::StoreU(hn::MulAdd(alpha, s[u], hn::Mul(beta, hn::LoadU(d, y + u * lanes))), d,
-                       y + u * lanes);
-        } else if (!c.stream) {
-          for (int u = 0; u < vectors; ++u)
-            hn::StoreU(hn::Mul(alpha, s[u]), d, y + u * lanes);
-        } else if (c.aligned) {
-          for (int u = 0; u < vectors; ++u)
-            hn::Stream(hn::Mul(alpha, s[u]), d, y + u * lanes);
-        } else {
-          for (int u = 0; u < vectors; ++u)
-            stream_pieces(d, hn::Mul(alpha, s[u]), y + u * lanes);
-        }
+      std::int64_t stop = alike_end(c, at.first, count, b);
+      stop = stop < end ? stop : end;
+      if (b >= stop) {
+        stop = b + 1;
+        multiply_alike<vectors, true, false>(c, at, count, b, stop);
+      } else if (c.asks && count <= most_asked) {
+        multiply_alike<vectors, false, true>(c, at, count, b, stop);
+      } else {
+        multiply_alike<vectors, false, false>(c, at, count, b, stop);
       }
+      b = stop;
     }
   }
 }
@@ -374,7 +450,8 @@ void spmv(V alpha, dia_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
                             overwrite,
                             streams_y && overwrite && p.streaming && address % 16 == 0 &&
                                 a.rows * static_cast<std::int64_t>(sizeof(V)) >= stream_from,
-                            address % HWY_MAX_BYTES == 0};
+                            address % HWY_MAX_BYTES == 0,
+                            p.streaming};
   if (a.symmetric)
     multiply_symmetric_dia(c, p);
   else

@@ -4,18 +4,27 @@
 //
 // By blocks of rows, as symmetric.hpp says. A strip's values are loaded once, times x of their
 // columns for the strip's own rows and times x of their rows for as long a stretch of y further up.
-// Holes are multiplied, except where x is not finite.
+// Holes are multiplied, except where x is not finite. Where y is large, the rows that are still
+// added to lie in a buffer.
 //
-// Two threads on Zen 4, ms on poisson2d5 4000 and poisson3d27 160 (one run and the next differ by a
-// tenth and more): so 21.3, 17.0; all diagonals stored 19.4 to 25.6, 20.2. With no scatter, values
-// being read a second time for the rows above, blocks from last to first: 19.5, 37.2; those values
-// prefetched: 24.6, 25.8. Neighbouring diagonals scattered together: 26.0, 16.9, but 1.1 to 1.7
-// times as long in the cache. Values prefetched 4 KiB ahead: 1.1 to 1.2 times as long.
+// Bytes that must move, double: 8 a slot, 8 a row, 8 a column, and 8 more a row without the buffer.
+// Three diagonals: 40 a row where csr has 80; 14: 128 of 344.
+//
+// Two threads on Zen 4, bound of csr over time, on poisson2d5 4000 and poisson3d27 160 and 100,
+// medians of one run: so 1.41, 2.37, 1.79; without the buffer 1.24, 2.37, 1.76; neither buffer nor
+// prefetch 1.24, 2.17, 1.56. One array a diagonal and no scatter, values being read a second time
+// for the rows above: 1.47, 1.23, .94. Three neighbouring diagonals scattered together: .9 of the
+// time in the cache, no less from memory.
 #pragma once
 #include "cpu/spmv/symmetric.hpp"
 
 namespace tulle::simd::TULLE_ISA {
 namespace {
+
+// Of a slide's buffer; other numbers were not measured. Its rows beyond twice the reach are more
+// than any block has.
+constexpr std::int64_t most_slide_bytes = std::int64_t{600} << 10;
+constexpr std::int64_t least_slide = 4096;
 
 /// Rows of the block from its i-th to before its n-th, by entries.
 template <class V, class I, class O>
@@ -60,10 +69,51 @@ HWY_INLINE hn::Vec<D> first_of(D d, V const* p, std::int64_t n) {
   }
 }
 
+/// Rows of y that are still added to, in a buffer that stays in a near cache: from there they go
+/// past the caches, and y is not read. Without room nothing is held, and y itself is added to.
+template <class V>
+struct dia_slide {
+  V* buffer;
+  std::int64_t room;  // rows
+  std::int64_t reach; // how far up a row adds
+  bool aligned;       // y, to whole vectors
+  std::int64_t held;  // first row in the buffer
+
+  /// Where row 0 would be. As a number: there is no such place.
+  V* origin() const {
+    return reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(buffer) -
+                                static_cast<std::uintptr_t>(held) * sizeof(V));
+  }
+
+  /// Rows before `end` to y.
+  HWY_NOINLINE void release(V* y, std::int64_t end) {
+    hn::ScalableTag<V> const d;
+    constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+    V const* from = buffer;
+    for (; held + lanes <= end; held += lanes, from += lanes)
+      if (aligned)
+        hn::Stream(hn::LoadU(d, from), d, y + held);
+      else
+        stream_pieces(d, hn::LoadU(d, from), y + held);
+    for (; held < end; ++held)
+      y[held] = *from++;
+  }
+
+  /// Makes room behind `row`, the next one.
+  void advance(V* y, std::int64_t row) {
+    constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+    std::int64_t const before = held;
+    release(y, held + (row - reach - held) / lanes * lanes); // whole vectors: y stays aligned
+    V const* const from = buffer + (held - before);
+    for (std::int64_t j = 0; j < row - held; ++j)
+      buffer[j] = from[j];
+  }
+};
+
 /// Blocks [b, end) of rows from first_row on.
 template <int vectors, class V, class I, class O>
-HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> const& c, std::int64_t b, std::int64_t end,
-                                   std::int64_t first_row, V* window) {
+HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> c, std::int64_t b, std::int64_t end,
+                                   std::int64_t first_row, V* window, dia_slide<V> slide) {
   hn::ScalableTag<V> const d;
   constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
   constexpr int strip = vectors * lanes;
@@ -71,7 +121,9 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> const& c, std::int64_t b, s
   // Stores of vectors might be to c, for all the compiler knows.
   std::int64_t const height = c.height, rows = c.rows;
   V const* const x = c.x;
-  V* const y = c.y;
+  V* const result = c.y;
+  V* y = slide.room > 0 ? slide.origin() : c.y;
+  c.y = y;
   bool const overwrite = c.overwrite;
   bool const scales = c.alpha != V(1);
   [[maybe_unused]] auto const alpha = hn::Set(d, c.alpha);
@@ -80,6 +132,10 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> const& c, std::int64_t b, s
   std::int64_t next_stray = stray < a.stray_rows ? a.stray_row[stray] : INT64_MAX;
   for (; b < end; ++b) {
     std::int64_t const top = b * height;
+    if (slide.room > 0 && top + height > slide.held + slide.room) {
+      slide.advance(result, top);
+      c.y = y = slide.origin();
+    }
     std::int64_t const stretch = a.block_ptr[b];
     std::int64_t const count = a.block_ptr[b + 1] - stretch;
     I const* const diagonal = a.diagonal + a.diagonals - count;
@@ -114,6 +170,7 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> const& c, std::int64_t b, s
           ++far;
         V const* v = val;
         for (std::int64_t q = 0; q < count; ++q, v += height) {
+          ask_strip<vectors>(v);
           std::int64_t const column = row + diagonal[q];
           V const* from = x + column;
           V inside[strip]; // x, with zeros where it begins
@@ -193,6 +250,23 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> const& c, std::int64_t b, s
       next_stray = stray < a.stray_rows ? a.stray_row[stray] : INT64_MAX;
     }
   }
+  if (slide.room > 0)
+    slide.release(result, end * height < rows ? end * height : rows);
+}
+
+template <class V, class I, class O>
+std::int64_t slide_reach(dia_view<V, I, O> const& a) {
+  return a.diagonals > 0 ? -std::int64_t{a.diagonal[0]} : 0;
+}
+
+/// Rows of a slide: twice its reach, for as many are moved as leave. 0 where they would not stay in
+/// the cache, or y is small.
+template <class V, class I, class O>
+std::int64_t slide_room(dia_view<V, I, O> const& a) {
+  std::int64_t const most = most_slide_bytes / static_cast<std::int64_t>(sizeof(V));
+  std::int64_t const room = 2 * slide_reach(a) + least_slide;
+  bool const is_large = streams_y && a.rows >= stream_from / static_cast<std::int64_t>(sizeof(V));
+  return is_large && room <= most ? room / 64 * 64 : 0;
 }
 
 template <class V, class I, class O>
@@ -200,28 +274,38 @@ std::size_t prepare_symmetric_dia(dia_view<V, I, O> const& a, plan_view& p) {
   std::int64_t const height = a.block;
   std::int64_t const units = (a.rows + height - 1) / height;
   p.method = a.stray_rows > 0 ? "symmetric diagonals and strays" : "symmetric diagonals";
-  return prepare_symmetric<V>(
-      height, static_cast<std::int64_t>(a.stored), p,
-      [=](std::int64_t b, std::int64_t blocks) { return units * b / blocks; },
-      [=](std::int64_t begin, std::int64_t) {
-        std::int64_t const lowest = begin * height + (a.diagonals > 0 ? a.diagonal[0] : 0);
-        return lowest < 0 ? 0 : lowest;
-      });
+  return static_cast<std::size_t>(p.threads * slide_room(a)) * sizeof(V) +
+         prepare_symmetric<V>(
+             height, static_cast<std::int64_t>(a.stored), p,
+             [=](std::int64_t b, std::int64_t blocks) { return units * b / blocks; },
+             [=](std::int64_t begin, std::int64_t) {
+               std::int64_t const lowest = begin * height + (a.diagonals > 0 ? a.diagonal[0] : 0);
+               return lowest < 0 ? 0 : lowest;
+             });
 }
 
 template <class V, class I, class O>
-void multiply_symmetric_dia(dia_call<V, I, O> const& c, plan_view const& p) {
+void multiply_symmetric_dia(dia_call<V, I, O> const& c, plan_view p) {
   constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+  std::int64_t const room = p.info[0] > 0 ? slide_room(c.a) : 0;
+  V* const buffers = static_cast<V*>(p.work);
+  p.work = buffers + p.threads * room;
   multiply_symmetric(c.height, c.rows, c.y, p,
                      [&](std::int64_t b, std::int64_t end, std::int64_t first_row, V* window) {
+                       bool const slides = c.stream && c.height >= lanes;
+                       dia_slide<V> const slide{buffers + omp_get_thread_num() * room,
+                                                slides ? room : 0, slide_reach(c.a), c.aligned,
+                                                first_row};
                        if (c.height % (strip_vectors * lanes) == 0)
-                         symmetric_blocks<strip_vectors>(c, b, end, first_row, window);
+                         symmetric_blocks<strip_vectors>(c, b, end, first_row, window, slide);
                        else if (c.height % (strip_vectors / 2 * lanes) == 0)
-                         symmetric_blocks<strip_vectors / 2>(c, b, end, first_row, window);
+                         symmetric_blocks<strip_vectors / 2>(c, b, end, first_row, window, slide);
                        else if (c.height % lanes == 0)
-                         symmetric_blocks<1>(c, b, end, first_row, window);
+                         symmetric_blocks<1>(c, b, end, first_row, window, slide);
                        else
-                         symmetric_blocks<0>(c, b, end, first_row, window);
+                         symmetric_blocks<0>(c, b, end, first_row, window, slide);
+                       if (slide.room > 0)
+                         hwy::FlushStream();
                      });
 }
 
