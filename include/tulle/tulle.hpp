@@ -3,6 +3,8 @@
 /// Everything a user may want.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
+#include "tulle/core/device.hpp"
+#include "tulle/core/device_matrix.hpp"
 #include "tulle/core/error.hpp"
 #include "tulle/core/machine.hpp"
 #include "tulle/core/recycling.hpp"

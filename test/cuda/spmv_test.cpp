@@ -43,17 +43,22 @@ std::vector<spmv_options> every_method(format f, bool transposed) {
   return all;
 }
 
-// TULLE_FORMAT_ONLY=csr5: one format alone, while working on it.
-bool is_wanted(format f) {
+// TULLE_FORMAT_ONLY=csr5: one format alone, while working on it. TULLE_TEST_QUICK=1: each as it is
+// by default and as suits a GPU, for tools that take a hundred times as long.
+bool is_wanted(any_matrix const& a, std::string const& what) {
   char const* const only = std::getenv("TULLE_FORMAT_ONLY");
-  return !only || std::string(only) == name(f);
+  if (only && std::string(only) != name(a.format()))
+    return false;
+  return !std::getenv("TULLE_TEST_QUICK") ||
+         (a.nnz() < 20'000 &&
+          (is_default(what) || what == name(layout_for(a.format(), backend::cuda))));
 }
 
 // f(what, matrix on the device, transposed, method) for all that the device multiplies with.
 template <class F>
 void for_each_there(any_matrix const& csr, F&& f) {
   for_each_layout(csr, [&](std::string const& what, any_matrix const& a) {
-    if (!is_wanted(a.format()))
+    if (!is_wanted(a, what))
       return;
     device_matrix const there = upload(a);
     for (bool const transposed : {false, true})

@@ -36,7 +36,6 @@ struct shape {
   static constexpr int vec = W % 4 == 0 && sizeof(V) == 4 ? 4 : W % 2 == 0 ? 2 : 1; // a lane
   static constexpr int lanes = H * W / vec;                                         // a block
   static constexpr int at_once = 32 / lanes;                                        // blocks
-  static constexpr int few = at_once < 8 ? 1 : at_once / 8; // of a short block row, at once
 };
 
 /// The sum of lanes lane, lane + stride, ...: n of them, in the first.
@@ -146,105 +145,129 @@ __device__ T load_once(T const* from) {
   return to;
 }
 
-/// A warp has R block rows, whose blocks it goes through without a stop in between: a lane that
-/// comes to the next block row puts its sum aside.
-template <int H, int W, int R, int unroll, int per_sm, bool ahead, bool hint, int distance, class V, class I, class O>
-__global__ void __launch_bounds__(threads, per_sm)
-    stream_kernel(__grid_constant__ product<V, I, O> const c) {
+/// Block rows that a warp goes through without a stop in between.
+constexpr int rows_together(int height) {
+  return height <= 2 ? 8 : height == 3 ? 5 : 32 / height;
+}
+
+/// A lane that comes to the next block row puts its sum aside. A thread block has the groups of
+/// block rows from start[its number] on, neighbours one after the other, so that x stays in the
+/// first-level cache.
+template <int H, int W, int TH, int per_sm, int unroll, bool ahead, class V, class I, class O>
+__global__ void __launch_bounds__(TH, per_sm)
+    stream_kernel(__grid_constant__ product<V, I, O> const c, I const* start, int per) {
   using S = shape<H, W, V>;
   using U = std::make_unsigned_t<I>; // a block may end a little beyond the last column
-  constexpr int vec = S::vec, step = S::at_once;
+  constexpr int R = rows_together(H), vec = S::vec, step = S::at_once;
   struct alignas(vec * sizeof(V)) pack {
     V at[vec];
   };
-  __shared__ V parts[threads / 32][R][32];
-  __shared__ O ends_of_rows[threads / 32][R];
+  __shared__ V parts[TH / 32][R][32];
+  __shared__ O ends_of_rows[TH / 32][R];
   int const lane = threadIdx.x % 32;
   auto& part = parts[threadIdx.x / 32];
   auto& ends = ends_of_rows[threadIdx.x / 32];
   std::int64_t const block_rows = (std::int64_t{c.a.rows} + H - 1) / H;
-  std::int64_t const first = (blockIdx.x * std::int64_t{threads / 32} + threadIdx.x / 32) * R;
-  if (first >= block_rows)
-    return;
-  int const n = static_cast<int>(block_rows - first < R ? block_rows - first : R);
-  O const ptr = lane <= n ? c.a.block_ptr[first + lane] : 0;
-  if (lane > 0 && lane <= n)
-    ends[lane - 1] = ptr;
-  O const end = __shfl_sync(whole_warp, ptr, n);
-  O k = __shfl_sync(whole_warp, ptr, 0) + lane / S::lanes;
-  if (lane / S::lanes >= step)
-    k = end; // a lane too many
-  __syncwarp();
   int const slot = lane % S::lanes * vec;
   U const column = static_cast<U>(slot % W);
   U const last = static_cast<U>(c.a.cols - 1);
   V const* const val = c.a.val + slot;
-  I col[unroll];
-  pack v[unroll];
-  auto const load = [&](O from) {
+  int const share = static_cast<int>(blockIdx.x) % (gridDim.x / per) * per +
+                    static_cast<int>(blockIdx.x) / (gridDim.x / per);
+  I const stop = start[share + 1];
+  for (std::int64_t group = start[share] + std::int64_t{threadIdx.x / 32}; group < stop;
+       group += TH / 32) {
+    std::int64_t const first = group * R;
+    int const n = static_cast<int>(block_rows - first < R ? block_rows - first : R);
+    O const ptr = lane <= n ? c.a.block_ptr[first + lane] : 0;
+    if (lane > 0 && lane <= n)
+      ends[lane - 1] = ptr;
+    O const end = __shfl_sync(whole_warp, ptr, n);
+    O k = __shfl_sync(whole_warp, ptr, 0) + lane / S::lanes;
+    if (lane / S::lanes >= step)
+      k = end; // a lane too many
+    __syncwarp();
+    I col[unroll];
+    pack v[unroll];
+    auto const load = [&](O from) {
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      O const b = from + u * step;
-      col[u] = b < end ? __ldcs(c.a.block_col + b) : 0;
-      auto const* const from_here = reinterpret_cast<pack const*>(val + static_cast<std::int64_t>(b) * (H * W));
-      v[u] = b < end ? (hint ? load_once(from_here) : *from_here)
-                     : pack{};
-    }
-  };
-  V sum = 0;
-  int row = 0;
-  char const* ahead_at = reinterpret_cast<char const*>(c.a.val) + (static_cast<std::int64_t>(__shfl_sync(whole_warp, ptr, 0)) * (H * W)) * sizeof(V) + distance + lane * 128;
-  char const* const ahead_end = reinterpret_cast<char const*>(c.a.val) + (static_cast<std::int64_t>(c.a.blocks) * (H * W)) * sizeof(V);
-  O next = ends[0];
-  if (ahead)
-    load(k);
-  for (; k < end; k += unroll * step) {
-    if (!ahead)
-      load(k);
-    if constexpr (distance > 0) {
-      constexpr int bytes = unroll * step * H * W * sizeof(V);
-      if (lane * 128 < bytes && ahead_at < ahead_end)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(ahead_at));
-      ahead_at += bytes;
-    }
-    V x[unroll][vec];
-    pack now[unroll];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      now[u] = v[u];
-#pragma unroll
-      for (int e = 0; e < vec; ++e) {
-        U const j = static_cast<U>(col[u]) * U(W) + column + U(e);
-        x[u][e] = k + u * step < end ? __ldg(c.x + (j < last ? j : last)) : V(0);
+      for (int u = 0; u < unroll; ++u) {
+        O const b = from + u * step;
+        col[u] = b < end ? load_once(c.a.block_col + b) : 0;
+        v[u] = b < end ? load_once(reinterpret_cast<pack const*>(
+                             val + static_cast<std::int64_t>(b) * (H * W)))
+                       : pack{};
       }
-    }
+    };
+    V sum = 0;
+    int row = 0;
+    O next = ends[0];
     if (ahead)
-      load(k + unroll * step);
+      load(k);
+    for (; k < end; k += unroll * step) {
+      if (!ahead)
+        load(k);
+      V x[unroll][vec];
+      pack now[unroll];
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      while (k + u * step >= next && row + 1 < n) {
-        part[row][lane] = sum;
-        sum = 0;
-        next = ends[++row];
+      for (int u = 0; u < unroll; ++u) {
+        now[u] = v[u];
+#pragma unroll
+        for (int e = 0; e < vec; ++e) {
+          U const j = static_cast<U>(col[u]) * U(W) + column + U(e);
+          x[u][e] = k + u * step < end ? __ldg(c.x + (j < last ? j : last)) : V(0);
+        }
       }
+      if (ahead)
+        load(k + unroll * step);
 #pragma unroll
-      for (int e = 0; e < vec; ++e)
-        sum = fma(now[u].at[e], x[u][e], sum);
+      for (int u = 0; u < unroll; ++u) {
+        while (k + u * step >= next && row + 1 < n) {
+          part[row][lane] = sum;
+          sum = 0;
+          next = ends[++row];
+        }
+#pragma unroll
+        for (int e = 0; e < vec; ++e)
+          sum = fma(now[u].at[e], x[u][e], sum);
+      }
     }
-  }
-  for (; row < n; ++row) {
-    part[row][lane] = sum;
-    sum = 0;
-  }
-  __syncwarp();
-  int const r = lane % H;
-  if (lane < n * H)
+    for (; row < n; ++row) {
+      part[row][lane] = sum;
+      sum = 0;
+    }
+    __syncwarp();
+    int const r = lane % H;
+    if (lane < n * H)
 #pragma unroll
-    for (int b = 0; b < step; ++b)
+      for (int b = 0; b < step; ++b)
 #pragma unroll
-      for (int j = 0; j < W / vec; ++j)
-        sum += part[lane / H][b * S::lanes + r * (W / vec) + j];
-  finish(c, lane < n * H, first + lane / H, r, sum);
+        for (int j = 0; j < W / vec; ++j)
+          sum += part[lane / H][b * S::lanes + r * (W / vec) + j];
+    finish(c, lane < n * H, first + lane / H, r, sum);
+    __syncwarp();
+  }
+}
+
+/// start[s], s from 0 to `shares`: the first group of share s, such that all have about as many
+/// blocks and block rows.
+template <class I, class O>
+__global__ void start_kernel(I* start, int shares, O const* block_ptr, I block_rows, int together) {
+  int const s = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (s > shares)
+    return;
+  I const groups = (block_rows - 1) / together + 1;
+  std::int64_t const all = std::int64_t{block_ptr[block_rows]} + block_rows;
+  std::int64_t const wanted = all / shares * s;
+  I lo = 0;
+  for (I hi = groups; lo < hi;) {
+    I const mid = lo + (hi - lo) / 2;
+    if (std::int64_t{block_ptr[mid * together]} + mid * together < wanted)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  start[s] = s == shares ? groups : lo;
 }
 
 /// A thread block has one block row.
@@ -317,6 +340,7 @@ __global__ void __launch_bounds__(threads)
   finish(c, is_on && lane < h, i, lane, sum);
 }
 
+inline int SHARES(plan_view const& p) { char const* e = std::getenv("K4"); int k = e ? std::atoi(e) / 1000 : 0; return p.multiprocessors * (k ? k : 2); }
 enum : int { way }; // in plan_view::info
 enum : std::int64_t { stream_of_rows, team };
 
@@ -329,21 +353,28 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   std::int64_t const values = average * a.height * a.width; // of a block row
   p.info[way] = values < 4096 ? stream_of_rows : team;
   p.method = p.info[way] == team ? "blocks, a team a block row" : "blocks";
-  return 0;
+  return static_cast<std::size_t>(SHARES(p) + 1) * sizeof(I);
 }
 
 template <class V, class I, class O>
-void fill(view<V, I, O>, plan_view const&) {}
+void fill(view<V, I, O> a, plan_view const& p) {
+  auto const block_rows = static_cast<I>((std::int64_t{a.rows} + a.height - 1) / a.height);
+  int const shares = SHARES(p);
+  if (block_rows > 0)
+    launch(start_kernel<I, O>, ceil_div(std::size_t(shares) + 1, std::size_t{128}), 128, p.stream,
+           static_cast<I*>(p.work), shares, a.block_ptr, block_rows, rows_together(a.height));
+}
 
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
   product<V, I, O> const c{a, alpha, beta, x, y};
+  if (a.rows == 0)
+    return;
   auto const block_rows =
       static_cast<std::size_t>((std::int64_t{a.rows} + a.height - 1) / a.height);
   char const* e = std::getenv("K4");
   int const kk = e ? std::atoi(e) : 0;
   auto const go = [&]<int n>(std::integral_constant<int, n>) {
-    constexpr std::size_t warps = threads / 32;
     if (p.info[way] == team) {
       if constexpr (n > 3 && sizeof(V) == 8 && sizeof(I) == 4) {
         if (kk == 1) return launch(team_kernel<n, n, 8, 512, V, I, O>, block_rows, 512, stream, c);
@@ -352,23 +383,20 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
       }
       return launch(team_kernel<n, n, 4, 256, V, I, O>, block_rows, 256, stream, c);
     }
-    auto const by = [&]<int R, int unroll, int per_sm, bool ahead, bool hint, int distance>() {
-      launch(stream_kernel<n, n, R, unroll, per_sm, ahead, hint, distance, V, I, O>,
-             ceil_div(block_rows, R * warps), threads, stream, c);
+    auto const by = [&]<int TH, int per_sm, int unroll, bool ahead>() {
+      launch(stream_kernel<n, n, TH, per_sm, unroll, ahead, V, I, O>,
+             static_cast<std::size_t>(p.multiprocessors * per_sm), TH, stream, c, static_cast<I const*>(p.work), per_sm);
     };
     if constexpr (n == 3 && sizeof(V) == 8 && sizeof(I) == 4) {
-      if (kk == 1) return by.template operator()<10, 6, 4, false, false, 0>();
-      if (kk == 2) return by.template operator()<10, 6, 4, false, true, 0>();
-      if (kk == 3) return by.template operator()<10, 6, 4, false, true, 4096>();
-      if (kk == 4) return by.template operator()<10, 6, 4, false, true, 8192>();
-      if (kk == 5) return by.template operator()<10, 4, 4, true, true, 4096>();
-      if (kk == 6) return by.template operator()<10, 4, 4, true, true, 16384>();
-      if (kk == 7) return by.template operator()<10, 3, 6, false, true, 4096>();
-      if (kk == 8) return by.template operator()<10, 8, 3, false, true, 0>();
-      if (kk == 9) return by.template operator()<10, 8, 4, false, true, 2048>();
+      if (kk == 1001) return by.template operator()<1024, 1, 4, true>();
+      if (kk == 1002) return by.template operator()<1024, 1, 6, false>();
+      if (kk == 1003) return by.template operator()<1024, 1, 3, true>();
+      if (kk == 2001) return by.template operator()<512, 2, 4, true>();
+      if (kk == 2002) return by.template operator()<768, 2, 2, true>();
+      if (kk == 2003) return by.template operator()<768, 2, 3, false>();
+      if (kk == 4001) return by.template operator()<256, 4, 4, true>();
     }
-    constexpr int R = n == 1 ? 16 : 32 / n;
-    by.template operator()<R, 4, 4, true, true, 0>();
+    by.template operator()<512, 2, 4, true>();
   };
   bool const is_aligned = reinterpret_cast<std::uintptr_t>(a.val) % 16 == 0;
   if (a.height == a.width && is_aligned && !(kk == 100))

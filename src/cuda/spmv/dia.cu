@@ -31,10 +31,9 @@ using view = dia_view<V, I, O, space::device>;
 struct tuning {
   int threads, per_multiprocessor, together;
 };
-constexpr tuning plain = {128, 12, 8};
-constexpr tuning symmetric_few = {128, 12, 4};
-constexpr tuning symmetric_many = {512, 2, 7};
-constexpr int few = 8;          // diagonals of a triangle
+// Times the bound of csr on an H200, double: poisson2d5 4096, poisson3d27 160, lattice 4000000.
+constexpr tuning plain = {128, 10, 8};     // 1.44 1.45 1.30; 12 blocks 1.42 1.41 1.31, 16 1.17 1.40
+constexpr tuning symmetric = {128, 12, 4}; // 1.82 2.04 1.62; 10 blocks 1.79 1.97 1.53, 16 1.10 1.68
 constexpr int most_listed = 64; // diagonals whose offsets are arguments
 constexpr int most_alone = 32;  // strays of a row that its thread sums; more, the warp does
 
@@ -210,22 +209,10 @@ __device__ V sum_anywhere(product<V, I, O> const& c, I row) {
   return sum;
 }
 
-/// A row that sum_inside() is not for, or whose sum is NaN. Called, lest it takes registers.
+/// A row that sum_inside() is not for, or whose sum is NaN. As a call it made the others slower:
+/// 1.38 for 1.42 on poisson2d5, 1.13 for 1.64 in float.
 template <bool symmetric, class V, class I, class O>
-__device__ __forceinline__ V sum_slowly_inline(product<V, I, O> const& c, I row, bool is_nan) {
-  if (!is_nan) {
-    V const sum = sum_anywhere<false, symmetric>(c, row);
-    if (sum == sum)
-      return sum;
-  }
-  return sum_anywhere<true, symmetric>(c, row);
-}
-template <bool symmetric, class V, class I, class O>
-__device__ __noinline__ V sum_slowly_exact(product<V, I, O> const& c, I row, bool is_nan) {
-  return sum_anywhere<true, symmetric>(c, row);
-}
-template <bool symmetric, class V, class I, class O>
-__device__ __noinline__ V sum_slowly(product<V, I, O> const& c, I row, bool is_nan) {
+__device__ V sum_slowly(product<V, I, O> const& c, I row, bool is_nan) {
   if (!is_nan) {
     V const sum = sum_anywhere<false, symmetric>(c, row);
     if (sum == sum)
@@ -263,7 +250,7 @@ __device__ __noinline__ V sum_strays(product<V, I, O> const& c, unsigned word, s
   return sum;
 }
 
-template <int threads, int per_multiprocessor, int most, bool symmetric, bool listed, int variant, class V,
+template <int threads, int per_multiprocessor, int most, bool symmetric, bool listed, class V,
           class I, class O>
 __global__ void __launch_bounds__(threads, per_multiprocessor)
     rows_kernel(__grid_constant__ product<V, I, O> const c) {
@@ -277,7 +264,7 @@ __global__ void __launch_bounds__(threads, per_multiprocessor)
   if (is_row) {
     bool is_inside = row >= c.inside && row < c.outside;
     place<I> p{c.first, c.count, c.origin + (row >> c.shift) * c.pitch + c.slot_in_block(row)};
-    if constexpr (!symmetric && variant != 3)
+    if constexpr (!symmetric)
       if (!is_inside) {
         p = find(c, row);
         is_inside = p.count == 0 ||
@@ -286,11 +273,8 @@ __global__ void __launch_bounds__(threads, per_multiprocessor)
       }
     if (is_inside)
       sum = sum_inside<most, symmetric, listed>(c, row, p);
-    if (!is_inside || sum != sum) {
-      if constexpr (variant == 1) sum = sum_slowly_inline<symmetric>(c, row, is_inside);
-      else if constexpr (variant == 2) sum = sum_slowly_exact<symmetric>(c, row, is_inside);
-      else sum = sum_slowly<symmetric>(c, row, is_inside);
-    }
+    if (!is_inside || sum != sum)
+      sum = sum_slowly<symmetric>(c, row, is_inside);
   }
   if (word != 0)
     sum += sum_strays(c, word, at / 32);
@@ -433,40 +417,17 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
   if (listed)
     for (I q = 0; q < a.diagonals; ++q)
       c.listed[q] = static_cast<I>(p.info[first_listed + q]);
-  auto const go = [&]<tuning t, bool symmetric, bool is_listed, int variant = 0>() {
-    launch(rows_kernel<t.threads, t.per_multiprocessor, t.together, symmetric, is_listed, variant, V, I, O>,
+  auto const go = [&]<tuning t, bool is_symmetric, bool is_listed>() {
+    launch(rows_kernel<t.threads, t.per_multiprocessor, t.together, is_symmetric, is_listed, V, I, O>,
            ceil_div(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(t.threads)),
            t.threads, stream, c);
   };
-  char const* e = std::getenv("K4");
-  int const k = e ? std::atoi(e) : 0;
-  if constexpr (sizeof(I) == 4) {
-    if (!a.symmetric && listed) {
-      if (k == 1) return go.template operator()<tuning{128,12,8}, false, true, 1>();
-      if (k == 2) return go.template operator()<tuning{128,12,8}, false, true, 2>();
-      if (k == 3) return go.template operator()<tuning{128,12,8}, false, true, 3>();
-      if (k == 4) return go.template operator()<tuning{128,10,8}, false, true, 0>();
-      if (k == 5) return go.template operator()<tuning{128,10,8}, false, true, 1>();
-      if (k == 6) return go.template operator()<tuning{128,10,8}, false, true, 2>();
-    }
-    if (a.symmetric && listed) {
-      if (k == 1) return go.template operator()<tuning{128,12,4}, true, true, 1>();
-      if (k == 2) return go.template operator()<tuning{128,12,4}, true, true, 2>();
-      if (k == 3) return go.template operator()<tuning{128,10,4}, true, true, 1>();
-      if (k == 4) return go.template operator()<tuning{128,10,4}, true, true, 2>();
-      if (k == 5) return go.template operator()<tuning{128,9,7}, true, true, 2>();
-      if (k == 6) return go.template operator()<tuning{128,9,5}, true, true, 1>();
-    }
-  }
   if (!a.symmetric)
     listed ? go.template operator()<plain, false, true>()
            : go.template operator()<plain, false, false>();
-  else if (!listed)
-    go.template operator()<symmetric_many, true, false>();
-  else if (a.diagonals > few)
-    go.template operator()<symmetric_many, true, true>();
   else
-    go.template operator()<symmetric_few, true, true>();
+    listed ? go.template operator()<symmetric, true, true>()
+           : go.template operator()<symmetric, true, false>();
 }
 
 } // namespace

@@ -35,7 +35,8 @@ struct tiles_arguments {
   int width, lanes;
   panel_unit const* units;
   panel_job const* jobs;
-  panel_phase const* phases;
+  std::uint16_t const* pieces;
+  std::int64_t const* stages;
   V* sums;
   V* y;
   V alpha, beta;
@@ -131,28 +132,42 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
   for (int i = threadIdx.x; i < unit.rows; i += blockDim.x)
     sums[i] = 0;
 
-  panel_phase const* const phases = a.phases + unit.phase;
-  int phase = -1;
-  auto const advance = [&](int to) {
+  __shared__ int done; // jobs whose sums are added
+  if (threadIdx.x == 0)
+    done = 0;
+  __syncthreads();
+  // What a warp waits for are jobs before its own, of warps that wait for none behind them.
+  auto const wait_for = [&](int jobs) {
     long long const b = clock64();
-    while (phase < to) {
-      ++phase;
-      panel_phase const what = phases[phase];
-      __syncthreads();
-      if (what.staged == phase) {
-        std::int64_t const first = what.panel * a.width;
-        int const n = static_cast<int>(min(static_cast<std::int64_t>(a.width), a.places - first));
-        V const* const from = a.x + first;
-#pragma unroll 4
-        for (int i = threadIdx.x; i < n; i += blockDim.x)
-          __pipeline_memcpy_async(staged + i, from + i, sizeof(V));
-        __pipeline_commit();
-        __pipeline_wait_prior(0);
-        __syncthreads();
-        ts += clock64() - b;
-      }
+    while (*static_cast<int volatile*>(&done) < jobs) {
     }
+    __threadfence_block();
+    __syncwarp();
     tw += clock64() - b;
+  };
+  auto const finish = [&] {
+    __threadfence_block();
+    __syncwarp();
+    if (lane == 0)
+      atomicAdd(&done, 1);
+  };
+  // Every warp takes part in every staging, before its next job behind it.
+  int stage = 0;
+  auto const stage_to = [&](int to) {
+    for (; stage < to; ++stage) {
+      long long const b = clock64();
+      std::int64_t const first = a.stages[unit.stage + stage] * a.width;
+      int const n = static_cast<int>(min(static_cast<std::int64_t>(a.width), a.places - first));
+      V const* const from = a.x + first;
+      __syncthreads();
+#pragma unroll 4
+      for (int i = threadIdx.x; i < n; i += blockDim.x)
+        __pipeline_memcpy_async(staged + i, from + i, sizeof(V));
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+      __syncthreads();
+      ts += clock64() - b;
+    }
   };
 
   bool const narrow = a.lanes < 32;
@@ -162,24 +177,15 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
   std::uint16_t const* const row = a.row + unit.slot;
   panel_job const* const jobs = a.jobs + unit.job;
   int k = threadIdx.x / 32;
-  panel_job job = {};
-  panel_phase what = {};
-  if (k < unit.jobs) {
-    job = jobs[k];
-    what = phases[job.phase];
-  }
-  while (k < unit.jobs) {
-    panel_job next = {};
-    k += warps;
-    if (k < unit.jobs)
-      next = jobs[k];
-    bool const near = what.staged >= 0;
-    if (near)
-      advance(what.staged);
-    V const* const x = a.x + what.panel * a.width;
+  for (; k < unit.jobs; k += warps) {
+    panel_job const job = jobs[k];
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(jobs + min(k + warps, unit.jobs - 1)));
+    bool const near = job.stage & 1;
+    stage_to(static_cast<int>(job.stage / 2));
+    V const* const x = a.x + job.panel * a.width;
     std::uint32_t const length = job.shape & ((1u << length_bits) - 1);
     std::uint32_t const rows = (job.shape >> length_bits & ((1u << count_bits) - 1)) + 1;
-    auto const kind = static_cast<job_kind>(job.shape >> (length_bits + count_bits + log_bits) & 3);
+    auto const kind = static_cast<job_kind>(job.shape >> (length_bits + count_bits) & 7);
     if (kind == job_kind::many || kind == job_kind::singles) {
       std::uint32_t r[4];
 #pragma unroll
@@ -190,49 +196,52 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
         reader.four(job, length, rows, kind == job_kind::singles, staged, sum);
       else
         reader.four(job, length, rows, kind == job_kind::singles, x, sum);
-      advance(static_cast<int>(job.phase));
+      wait_for(static_cast<int>(job.after));
 #pragma unroll
       for (int q = 0; q < 4; ++q)
         if (q * 32 + lane < rows)
           sums[r[q]] += sum[q];
+      finish();
     } else {
-      std::uint32_t const log =
-          job.shape >> (length_bits + count_bits) & ((1u << log_bits) - 1);
-      bool const side = kind == job_kind::rows;
-      std::uint32_t const mine = side ? lane : lane >> log; // row
-      bool const on = mine < rows;
-      std::uint32_t const within = lane & ((1u << log) - 1);
-      std::uint32_t const at =
-          job.entry + (side ? reader.chunk * a.lanes * length + reader.in_chunk
-                            : mine * length + within);
-      std::uint32_t const step = side ? a.lanes : 1u << log;
-      int const n = !on ? 0 : side ? length : (length - within + step - 1) >> log;
-      std::uint32_t const r = on ? __ldcs(row + (job.slot + mine)) : 0u;
+      bool adds = lane < rows;
+      std::uint32_t at = job.entry;
+      std::uint32_t step = a.lanes;
+      int n = adds ? length : 0;
+      if (kind == job_kind::rows) {
+        at += reader.chunk * a.lanes * length + reader.in_chunk;
+      } else if (kind == job_kind::mixed) {
+        std::uint32_t const piece = adds ? a.pieces[job.pieces + lane] : 0u;
+        at += piece >> 5;
+        step = 1;
+        n = adds ? (piece & 31) + 1 : 0;
+      } else {
+        at += lane;
+        step = 32;
+        n = static_cast<int>(length - lane + 31) / 32;
+      }
+      std::uint32_t const r = adds ? __ldcs(row + (job.slot + lane)) : 0u;
       V sum = near ? reader.dot(at, step, n, staged) : reader.dot(at, step, n, x);
-      for (int d = side ? 0 : 1 << log >> 1; d > 0; d /= 2)
-        sum += __shfl_xor_sync(whole_warp, sum, d);
-      advance(static_cast<int>(job.phase));
-      bool const adds = on && (side || within == 0);
+      if (kind == job_kind::piece)
+        sum = reduce<32>(sum);
+      wait_for(static_cast<int>(job.after));
       if (job.shape & repeats_bit)
         add_in_order(sums, adds, r, sum);
       else if (adds)
         sums[r] += sum;
+      finish();
     }
-    job = next;
-    if (k < unit.jobs)
-      what = phases[job.phase];
   }
-  advance(unit.phases - 1);
+  stage_to(unit.stages);
   __syncthreads();
   if (threadIdx.x == 0 && blockIdx.x < 8192) { dbg[blockIdx.x][0] = t0; dbg[blockIdx.x][1] = now(); dbg[blockIdx.x][2] = tw; dbg[blockIdx.x][3] = ts; }
-  panel_unit const& done = a.units[blockIdx.x]; // again, not in registers until now
-  if (done.whole) {
-    V* const y = a.y + done.row;
-    for (int i = threadIdx.x; i < done.rows; i += blockDim.x)
+  panel_unit const& end = a.units[blockIdx.x]; // again, not in registers until now
+  if (end.whole) {
+    V* const y = a.y + end.row;
+    for (int i = threadIdx.x; i < end.rows; i += blockDim.x)
       update(y + i, a.alpha, sums[i], a.beta);
   } else if (shared_sums) {
-    V* const to = a.sums + done.sums;
-    for (int i = threadIdx.x; i < done.rows; i += blockDim.x)
+    V* const to = a.sums + end.sums;
+    for (int i = threadIdx.x; i < end.rows; i += blockDim.x)
       to[i] = sums[i];
   }
 }
@@ -334,7 +343,7 @@ panel_units units_of(view<V, I, O> const& a, plan_view const& p) {
 }
 
 // What prepare() leaves in the plan: numbers, and where arrays begin in the workspace.
-enum : int { units_n, joins_n, phases_at, jobs_at, joins_at, x_at, sums_at, shared_n, threads_n, where_n };
+enum : int { units_n, joins_n, stages_at, pieces_at, jobs_at, joins_at, x_at, sums_at, shared_n, threads_n, where_n };
 
 template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
@@ -352,27 +361,30 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   p.info[units_n] = static_cast<std::int64_t>(u.units.size());
   p.info[joins_n] = static_cast<std::int64_t>(u.joins.size());
   at = ceil_div(u.units.size() * sizeof(panel_unit), std::size_t{256}) * 256;
-  take(phases_at, u.phases.size() * sizeof(panel_phase));
+  take(stages_at, u.stages.size() * sizeof(std::int64_t));
+  take(pieces_at, u.pieces.size() * sizeof(std::uint16_t));
   take(jobs_at, u.jobs.size() * sizeof(panel_job));
   take(joins_at, u.joins.size() * sizeof(panel_join));
   take(x_at, a.order ? a.places * sizeof(V) : 0);
   take(sums_at, static_cast<std::size_t>(u.sums) * sizeof(V));
   p.info[shared_n] = static_cast<std::int64_t>(u.shared(sizeof(V), a.width));
   int const most = u.shared(sizeof(V), a.width) > most_shared / 2 ? 1024 : 512;
-  p.info[threads_n] = knob("TULLE_P_THREADS", most);
+  p.info[threads_n] = knob_of("TULLE_P_THREADS", most);
   p.info[where_n] = u.sums_in_shared ? u.most_rows * static_cast<std::int64_t>(sizeof(V)) : -1;
   if (std::getenv("TULLE_P_SAY")) {
-    std::int64_t many = 0, staged = 0;
+    std::int64_t kinds[5] = {}, of[5] = {}, near = 0, phases = 0; int mostp = 0;
     for (auto const& un : u.units) {
-      for (int k = 0; k < un.phases; ++k)
-        many += u.phases[un.phase + k].staged == k;
-      for (int k = 0; k < un.jobs; ++k)
-        staged += u.phases[un.phase + u.jobs[un.job + k].phase].staged >= 0;
+      for (int k = 0; k < un.jobs; ++k) {
+        auto const& j = u.jobs[un.job + k];
+        int const kd = j.shape >> 24 & 7;
+        ++kinds[kd]; of[kd] += (j.shape & 0x1ffff) * ((j.shape >> 17 & 127) + 1);
+        near += j.stage & 1;
+        phases += k > 0 && j.after != u.jobs[un.job + k - 1].after;
+      }
     }
-    printf("    units %zu joins %zu phases %zu stagings %lld jobs %zu staged %lld runs %zu tiles %zu groups %zu slots %zu shared %lld threads %lld most phases %d work %zu\n",
-           u.units.size(), u.joins.size(), u.phases.size(), (long long)many, u.jobs.size(), (long long)staged, a.runs, a.tiles,
-           a.groups, a.slots, (long long)p.info[shared_n], (long long)p.info[threads_n],
-           std::max_element(u.units.begin(), u.units.end(), [](auto& x, auto& y) { return x.phases < y.phases; })->phases, at);
+    printf("    units %zu joins %zu phases %lld most %d stagings %zu jobs %zu staged %lld tiles %zu groups %zu slots %zu shared %lld threads %lld work %zu\n      rows %lld of %lld many %lld of %lld singles %lld of %lld mixed %lld of >%lld piece %lld of %lld\n",
+           u.units.size(), u.joins.size(), (long long)phases, mostp, u.stages.size(), u.jobs.size(), (long long)near, a.tiles, a.groups, a.slots, (long long)p.info[shared_n], (long long)p.info[threads_n], at,
+           (long long)kinds[0], (long long)of[0], (long long)kinds[1], (long long)of[1], (long long)kinds[2], (long long)of[2], (long long)kinds[3], (long long)of[3], (long long)kinds[4], (long long)of[4]);
   }
   return at;
 }
@@ -389,7 +401,8 @@ void fill(view<V, I, O> const& a, plan_view const& p) {
                  static_cast<cudaStream_t>(p.stream));
   };
   upload(0, u.units);
-  upload(p.info[phases_at], u.phases);
+  upload(p.info[stages_at], u.stages);
+  upload(p.info[pieces_at], u.pieces);
   upload(p.info[jobs_at], u.jobs);
   upload(p.info[joins_at], u.joins);
   TULLE_CUDA(cudaStreamSynchronize, static_cast<cudaStream_t>(p.stream));
@@ -417,7 +430,8 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
       a.lanes,
       reinterpret_cast<panel_unit const*>(work),
       reinterpret_cast<panel_job const*>(work + p.info[jobs_at]),
-      reinterpret_cast<panel_phase const*>(work + p.info[phases_at]),
+      reinterpret_cast<std::uint16_t const*>(work + p.info[pieces_at]),
+      reinterpret_cast<std::int64_t const*>(work + p.info[stages_at]),
       sums,
       y,
       alpha,
@@ -440,7 +454,7 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
     std::sort(id.begin(), id.end(), [&](int a, int b) { return h[a][1] - h[a][0] > h[b][1] - h[b][0]; });
     printf("      kernel %.1f us, mean unit %.1f us\n", (last - first) * 1e-3, sum / n * 1e-3);
     for (int k : {0, 1, 2, 3, n / 8, n / 4, n / 2, n * 3 / 4, n - 1})
-      printf("      unit %d: begin %.1f took %.1f us wait %.1f stage %.1f (Mcycles*1e-3) jobs %d phases %d rows %d\n", id[k], (h[id[k]][0] - first) * 1e-3, (h[id[k]][1] - h[id[k]][0]) * 1e-3, h[id[k]][2] * 1e-3, h[id[k]][3] * 1e-3, us[id[k]].jobs, us[id[k]].phases, us[id[k]].rows);
+      printf("      unit %d: begin %.1f took %.1f us wait %.1f stage %.1f (Mcycles*1e-3) jobs %d phases %d rows %d\n", id[k], (h[id[k]][0] - first) * 1e-3, (h[id[k]][1] - h[id[k]][0]) * 1e-3, h[id[k]][2] * 1e-3, h[id[k]][3] * 1e-3, us[id[k]].jobs, us[id[k]].stages, us[id[k]].rows);
   }
   launch(join_kernel<V>, static_cast<std::size_t>(p.info[joins_n]), join_threads, stream, alpha,
          reinterpret_cast<panel_join const*>(work + p.info[joins_at]), sums, beta, y);

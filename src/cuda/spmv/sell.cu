@@ -27,11 +27,12 @@ using view = sell_view<V, I, O, space::device>;
 // lattice        1.06        1.10         .89         .80        1.24        1.25         .53
 // fem             .95        1.11        1.12         .94        1.03                    1.17
 // circuit         .81         .82         .79         .78         .77                     .65
-// 16 steps and 512 threads: .4 to .6. Chunks of 64 as of 32.
+// 16 steps and 512 threads: .4 to .6. Kernels for chunks of 64 were as fast as these; chunks of
+// other sizes have a plain one (poisson2d5: .88 with 8, .93 with 64).
 constexpr int any_chunk = 0, in_turns = -1; // else the warps for 32 rows
 constexpr int threads = 256;                // of the kernel that joins
-constexpr int piece =
-    1024; // entries of a long row that a warp takes; others have not been measured
+// Entries of a long row that a warp takes; others have not been measured.
+constexpr int piece = 1024;
 
 /// What to add up: entries of a long row for a warp, or sums of pieces of a row.
 struct stretch {
@@ -45,7 +46,7 @@ struct long_rows {
   stretch const* of_join;
   V* sum;
 
-  long_rows(plan_view const& p)
+  explicit long_rows(plan_view const& p)
       : pieces(p.info[0]), joins(p.info[1]), sums(p.info[2]),
         of_piece(static_cast<stretch const*>(p.work)), of_join(of_piece + pieces),
         sum(reinterpret_cast<V*>(static_cast<stretch*>(p.work) + pieces + joins)) {}
@@ -220,7 +221,7 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
       chunks == 0 ? 0
                   : static_cast<std::size_t>(a.stored) / static_cast<std::size_t>(a.chunk) / chunks;
   // Where next to no columns are stored a chunk is short work, most of it waiting for its place.
-  bool const stencil = (a.col_size + a.short_size) / 4 < a.stored / 16 &&
+  bool const stencil = a.col_size / 8 + a.short_size / 8 < a.stored / 32 &&
                        places >= (steps < 16 ? 1u << 17 : 1u << 19);
   p.method = "chunks";
   p.info[3] = a.chunk != 32 ? any_chunk : stencil ? in_turns : ways_for(places, steps);
