@@ -21,6 +21,7 @@ using detail::add_padded;
 using detail::before;
 using detail::check_operand;
 using detail::join_columns;
+using detail::join_entries;
 using detail::join_values;
 using detail::merge_bytes;
 using detail::merge_table;
@@ -34,10 +35,10 @@ void check(char const* op, csr_view<V, I, O> const& a, csr_view<V, I, O> const& 
          static_cast<long long>(b.rows), static_cast<long long>(b.cols));
 }
 
-/// The pattern of C; `memory` becomes the merge table.
+/// C with its row_ptr and room for its entries; `memory` becomes the merge table.
 template <class V, class I, class O>
-csr<V, I, O> pattern(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, int parts,
-                     array<std::byte>& memory, where const& w) {
+csr<V, I, O> merged(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, int parts,
+                    array<std::byte>& memory, where const& w) {
   std::size_t const bytes = merge_bytes(a, b, parts);
   if (bytes > w.workspace_limit)
     fail(errc::out_of_memory, "add: %zu bytes of workspace wanted, the limit is %zu", bytes,
@@ -55,7 +56,6 @@ csr<V, I, O> pattern(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, int
     for (std::size_t i = t.row[part]; i < t.row[part + 1]; ++i)
       c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i + 1] + static_cast<O>(t.entry[part]));
   });
-  expand_all(a, b, t, parts, a.col, b.col, c.col.data(), join_columns<I>{});
   return c;
 }
 
@@ -157,9 +157,10 @@ csr<V, I, O> add(where const& w, V alpha, csr_view<V, I, O> a, V beta, csr_view<
     return add_by_rows(o.method, alpha, a, beta, b, w);
   array<std::byte> memory;
   int const parts = parts_of(a, b, w);
-  csr<V, I, O> c = pattern(a, b, parts, memory, w);
-  expand_all(a, b, merge_table(memory.data(), parts), parts, a.val, b.val, c.val.data(),
-             join_values<V>{alpha, beta});
+  csr<V, I, O> c = merged(a, b, parts, memory, w);
+  expand_all(
+      a, b, merge_table(memory.data(), parts), parts,
+      join_entries<V, I>{{a.col, b.col, c.col.data()}, {alpha, a.val, beta, b.val, c.val.data()}});
   return c;
 }
 
@@ -181,7 +182,9 @@ add_plan<V, I, O>::add_plan(where const& w, csr_view<V, I, O> a, csr_view<V, I, 
     csr_view<V, I, O> const from_a = sorted(a, a_canonical_, copy_a, w);
     csr_view<V, I, O> const from_b = sorted(b, b_canonical_, copy_b, w);
     parts_ = parts_of(from_a, from_b, w);
-    result_ = pattern(from_a, from_b, parts_, workspace_, w);
+    result_ = merged(from_a, from_b, parts_, workspace_, w);
+    expand_all(from_a, from_b, merge_table(workspace_.data(), parts_), parts_,
+               join_columns<I>{from_a.col, from_b.col, result_.col.data()});
     std::fill(result_.val.begin(), result_.val.end(), V(0));
     path_ = "cpu csr by merged bits";
   }
@@ -209,8 +212,8 @@ csr<V, I, O> const& add_plan<V, I, O>::run(V alpha, csr_view<V, I, O> a, V beta,
   csr<V, I, O> copy_a, copy_b;
   a = sorted(a, a_canonical_, copy_a, where_);
   b = sorted(b, b_canonical_, copy_b, where_);
-  expand_all(a, b, merge_table(workspace_.data(), parts_), parts_, a.val, b.val, result_.val.data(),
-             join_values<V>{alpha, beta});
+  expand_all(a, b, merge_table(workspace_.data(), parts_), parts_,
+             join_values<V>{alpha, a.val, beta, b.val, result_.val.data()});
   return result_;
 }
 

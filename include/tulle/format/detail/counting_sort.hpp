@@ -27,36 +27,43 @@ array<O> counting_sort(std::size_t buckets, std::size_t entries, Walk walk, Plac
   array<O> next(checked_mul(buckets, static_cast<std::size_t>(parts), "counting sort"),
                 where.memory);
   array<O> first(static_cast<std::size_t>(parts) + 1, where.memory); // of a part's buckets
-  auto const counter = [&](std::size_t part, std::size_t b) -> O& {
-    return next[part * buckets + b];
-  };
   auto const all = static_cast<std::size_t>(parts);
   parallel(parts, [&](int part) {
     O* const count = next.data() + static_cast<std::size_t>(part) * buckets;
     std::fill_n(count, buckets, O(0));
     walk(part, parts, [&](std::size_t bucket, auto...) { ++count[bucket]; });
   });
-  // Counts to positions, by parts of the buckets: of buckets before, then of parts before.
+  // Counts to positions, by parts of the buckets: of buckets before, then of parts before. The ends
+  // of a part are found before its loop; in its condition they were found again for each bucket,
+  // since a counter might have been `parts`. ms of a transpose, two threads, so and now: lattice
+  // 4.6, 4.2; poisson2d5 1000 11.0, 9.3.
   parallel(parts, [&](int part) {
+    std::size_t const begin = split(buckets, part, parts);
+    std::size_t const end = part + 1 < parts ? split(buckets, part + 1, parts) : begin;
     O sum = 0;
-    if (part + 1 < parts)
-      for (std::size_t b = split(buckets, part, parts); b < split(buckets, part + 1, parts); ++b)
-        for (std::size_t p = 0; p < all; ++p)
-          sum = static_cast<O>(sum + counter(p, b));
+    for (std::size_t p = 0; p < all; ++p) {
+      O const* const count = next.data() + p * buckets;
+      for (std::size_t b = begin; b < end; ++b)
+        sum = static_cast<O>(sum + count[b]);
+    }
     first[static_cast<std::size_t>(part) + 1] = sum;
   });
   first[0] = 0;
   for (std::size_t p = 0; p < all; ++p)
     first[p + 1] = static_cast<O>(first[p] + first[p + 1]);
-  parallel(parts, [&](int part) {
+  parallel(parts, [&, all, buckets](int part) {
+    std::size_t const begin = split(buckets, part, parts);
+    std::size_t const end = split(buckets, part + 1, parts);
+    O* const to = ptr.data();
+    O* const counters = next.data();
     O sum = first[static_cast<std::size_t>(part)];
-    for (std::size_t b = split(buckets, part, parts); b < split(buckets, part + 1, parts); ++b) {
-      ptr[b] = sum;
+    for (std::size_t b = begin; b < end; ++b) {
+      to[b] = sum;
       for (std::size_t p = 0; p < all; ++p)
-        sum = static_cast<O>(sum + std::exchange(counter(p, b), sum));
+        sum = static_cast<O>(sum + std::exchange(counters[p * buckets + b], sum));
     }
     if (part + 1 == parts)
-      ptr[buckets] = sum;
+      to[buckets] = sum;
   });
   parallel(parts, [&](int part) {
     O* const at = next.data() + static_cast<std::size_t>(part) * buckets;
