@@ -291,5 +291,115 @@ TEST(bcsr, refill_counts_each_row) {
     }
 }
 
+// 1 2 . 7
+// 2 3 4 .
+// . 4 5 6
+// 7 . 6 0, the last 0 stored
+csr<double> symmetric() {
+  return {4,
+          4,
+          {0, 3, 6, 9, 12},
+          {0, 1, 3, 0, 1, 2, 1, 2, 3, 0, 2, 3},
+          {1, 2, 7, 2, 3, 4, 4, 5, 6, 7, 6, 0}};
+}
+
+bcsr_options one_triangle(int side) {
+  bcsr_options o = shape(side, 0);
+  o.symmetric = true;
+  return o;
+}
+
+TEST(bcsr, symmetric_keeps_whole_blocks_on_the_diagonal_and_those_below) {
+  auto const b = bcsr<double>::from_csr(symmetric().view(), one_triangle(2));
+  EXPECT_EQ(b.block_ptr, (ints{0, 1, 3}));
+  EXPECT_EQ(b.block_col, (ints{0, 0, 1}));
+  EXPECT_EQ(b.val, (doubles{1, 2, 2, 3, 0, 4, 7, 0, 5, 6, 6, 0}));
+  EXPECT_EQ(b.pattern, (words{0xf6f}));
+  EXPECT_EQ(b.nnz, 12);
+  EXPECT_EQ(b.width, 2);
+  EXPECT_EQ(b.to_csr(), symmetric());
+  EXPECT_NO_THROW(b.validate());
+  auto const one = bcsr<double>::from_csr(symmetric().view(), one_triangle(1));
+  EXPECT_EQ(one.val, (doubles{1, 2, 3, 4, 5, 7, 6, 0}));
+  EXPECT_TRUE(one.pattern.empty());
+  EXPECT_EQ(one.to_csr(), symmetric());
+}
+
+TEST(bcsr, symmetric_round_trips_in_every_square) {
+  csr<double> a = where_kept(19, 19, [](int i, int j) { return (i + j) % 5 < 2 || i * j == 6; });
+  for (std::size_t i = 0; i < 19; ++i)
+    for (std::int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
+      a.val[static_cast<std::size_t>(k)] = static_cast<double>(i) + a.col[std::size_t(k)];
+  for (int n = 1; n <= 8; ++n) {
+    auto b = bcsr<double>::from_csr(a.view(), one_triangle(n));
+    EXPECT_EQ(b.height, n);
+    EXPECT_EQ(b.width, n);
+    EXPECT_NO_THROW(b.validate()) << n;
+    EXPECT_EQ(b.to_csr(), a) << n;
+    csr<double> const fresh = other_values(a);
+    b.refill(fresh.view());
+    EXPECT_EQ(b, bcsr<double>::from_csr(fresh.view(), one_triangle(n))) << n;
+  }
+}
+
+TEST(bcsr, symmetric_chooses_among_squares) {
+  csr<double> const a = where_kept(96, 96, [](int i, int j) { return i / 6 == j / 6; });
+  csr<double> b = a; // 6 x 3 would do as well
+  for (double& v : b.val)
+    v = 1;
+  EXPECT_EQ(bcsr<double>::from_csr(b.view(), one_triangle(0)).height, 6);
+  EXPECT_EQ(bcsr<double>::from_csr(b.view(), one_triangle(0)).width, 6);
+  bcsr_options o = shape(2, 3);
+  o.symmetric = true;
+  EXPECT_TRUE(fails_with(errc::unsupported, {"bcsr", "2 x 3", "square"},
+                         [&] { bcsr<double>::from_csr(b.view(), o); }));
+}
+
+TEST(bcsr, symmetric_refuses_the_first_entry_without_an_equal_twin) {
+  csr<double> a = symmetric();
+  a.val[10] = 8; // (3, 2)
+  for (int const n : {0, 1, 2})
+    EXPECT_TRUE(
+        fails_with(errc::unsupported,
+                   {"bcsr", "symmetric storage of a matrix whose (2, 3) is 6 and (3, 2) is 8"},
+                   [&] { bcsr<double>::from_csr(a.view(), one_triangle(n)); }));
+}
+
+TEST(bcsr, symmetric_refills_with_symmetric_values_alone) {
+  for (int const n : {1, 2, 3}) {
+    auto const before = bcsr<double>::from_csr(symmetric().view(), one_triangle(n));
+    auto b = before;
+    csr<double> a = symmetric();
+    a.val[2] = 9; // (0, 3)
+    EXPECT_TRUE(fails_with(errc::unsupported, {"bcsr", "(0, 3) is 9 and (3, 0) is 7"},
+                           [&] { b.refill(a.view()); }));
+    EXPECT_EQ(b, before);
+    csr<double> moved = symmetric();
+    moved.col[2] = 2; // as many entries, without twins
+    EXPECT_TRUE(
+        fails_with(errc::bad_structure, {"bcsr", "refill"}, [&] { b.refill(moved.view()); }));
+    EXPECT_EQ(b, before);
+    a.val[9] = 9;
+    b.refill(a.view());
+    EXPECT_EQ(b, bcsr<double>::from_csr(a.view(), one_triangle(n)));
+  }
+}
+
+TEST(bcsr, what_is_not_symmetric_is_refused_by_every_constructor) {
+  auto const refused = [](std::vector<std::string> const& what, std::int32_t cols, int width,
+                          ints col, doubles val, words pattern) {
+    EXPECT_TRUE(fails_with(errc::bad_structure, what, [&] {
+      bcsr<double>(4, cols, 2, width, {0, 1, 2}, col, val, pattern, true);
+    })) << what[0];
+  };
+  refused({"symmetric", "4 x 5"}, 5, 2, {0, 0}, {1, 2, 2, 3, 1, 2, 3, 4}, {});
+  refused({"symmetric", "2 x 1"}, 4, 1, {0, 0}, {1, 2, 2, 3}, {});
+  refused({"block_col[0] is 1", "above"}, 4, 2, {1, 0}, {1, 2, 2, 3, 1, 2, 3, 4}, {});
+  refused({"block 1", "not symmetric"}, 4, 2, {0, 1}, {1, 2, 2, 3, 1, 2, 3, 4}, {});
+  refused({"block 0", "not symmetric"}, 4, 2, {0, 1}, {1, 0, 0, 3, 1, 2, 2, 4}, {0xfd});
+  bcsr<double> const good(4, 4, 2, 2, {0, 1, 2}, {0, 0}, {1, 2, 2, 3, 1, 2, 3, 4}, {}, true);
+  EXPECT_EQ(good.nnz, 12);
+}
+
 } // namespace
 } // namespace tulle::test

@@ -282,5 +282,88 @@ TEST(sell, one_that_was_moved_from_is_refused) {
   EXPECT_NO_THROW(taken.view().validate());
 }
 
+// 1 2 . 7
+// 2 3 4 .
+// . 4 5 6
+// 7 . 6 0, the last 0 stored
+csr<double> symmetric() {
+  return {4,
+          4,
+          {0, 3, 6, 9, 12},
+          {0, 1, 3, 0, 1, 2, 1, 2, 3, 0, 2, 3},
+          {1, 2, 7, 2, 3, 4, 4, 5, 6, 7, 6, 0}};
+}
+
+TEST(sell, symmetric_keeps_what_lies_on_and_below_the_diagonal) {
+  sell<double> const s = made(symmetric(), "symmetric=true:chunk=2:sigma=1:shared_offsets=false");
+  EXPECT_EQ(s.len, (ints{1, 2, 2, 3}));
+  EXPECT_EQ(s.val, (doubles{1, 2, 0, 3, 4, 7, 5, 6, 0, 0}));
+  EXPECT_EQ(s.nnz, 12);
+  EXPECT_EQ(s.to_csr(), symmetric());
+  EXPECT_NO_THROW(s.validate());
+  EXPECT_NO_THROW(s.view().validate());
+}
+
+// Rows 5 and 7 of the lower triangle are full, of the others only the diagonal is there.
+csr<double> two_long_rows() {
+  csr<double> const lower(8, 8, {0, 1, 2, 3, 4, 5, 11, 12, 20},
+                          {0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 7},
+                          doubles(20, 3.));
+  return detail::mirrored(lower.view(), cpu{});
+}
+
+TEST(sell, symmetric_sorts_within_windows_and_keeps_no_row_apart) {
+  sell<double> const s = made(two_long_rows(), "symmetric=true:chunk=2:sigma=8:split=1");
+  EXPECT_EQ(s.perm, (ints{7, 5, 0, 1, 2, 3, 4, 6}));
+  EXPECT_EQ(s.to_csr(), two_long_rows());
+  csr<double> const arrow = mirrored(from_lengths(400, {400}));
+  sell<double> const t = made(arrow, "symmetric=true:chunk=4:split=1");
+  EXPECT_TRUE(t.long_row.empty());
+  EXPECT_EQ(t.to_csr(), arrow);
+}
+
+TEST(sell, symmetric_refuses_the_first_entry_without_an_equal_twin) {
+  csr<double> a = symmetric();
+  a.val[10] = 8; // (3, 2)
+  EXPECT_TRUE(
+      fails_with(errc::unsupported,
+                 {"sell", "symmetric storage of a matrix whose (2, 3) is 6 and (3, 2) is 8"},
+                 [&] { made(a, "symmetric=true"); }));
+}
+
+TEST(sell, symmetric_refills_with_symmetric_values_alone) {
+  sell<double> const before = made(symmetric(), "symmetric=true:chunk=2:sigma=4");
+  sell<double> s = before;
+  csr<double> a = symmetric();
+  a.val[2] = 9; // (0, 3)
+  EXPECT_TRUE(fails_with(errc::unsupported, {"sell", "(0, 3) is 9 and (3, 0) is 7"},
+                         [&] { s.refill(a.view()); }));
+  EXPECT_EQ(s, before);
+  csr<double> moved = symmetric();
+  moved.col[2] = 2; // as many entries, without twins
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"sell", "refill"}, [&] { s.refill(moved.view()); }));
+  EXPECT_EQ(s, before);
+  a.val[9] = 9;
+  s.refill(a.view());
+  EXPECT_EQ(s, made(a, "symmetric=true:chunk=2:sigma=4"));
+}
+
+TEST(sell, what_is_not_symmetric_is_refused) {
+  auto const refused = [](std::vector<std::string> const& words, sell<double> s) {
+    s.symmetric = true;
+    EXPECT_TRUE(fails_with(errc::bad_structure, words, [&] { s.validate(); })) << words[0];
+  };
+  refused({"row 0 has column 3", "above"}, made(symmetric(), "chunk=2:sigma=1"));
+  refused({"row 0 has column 1", "above"}, made(tridiagonal(16), "chunk=4:sigma=1"));
+  sell<double> wide = made(symmetric(), "symmetric=true:chunk=2:sigma=1");
+  wide.cols = 5;
+  refused({"symmetric", "4 x 5"}, wide);
+  sell<double> sorted = made(two_long_rows(), "symmetric=true:chunk=2:sigma=8");
+  sorted.sigma = 2; // row 7 is in the first chunk
+  refused({"perm[0] is 7", "window of 2"}, sorted);
+  sorted.sigma = 9;
+  refused({"symmetric", "sigma 9 in chunks of 2"}, sorted);
+}
+
 } // namespace
 } // namespace tulle::test

@@ -8,6 +8,9 @@
 ///     . . . 4                     val         1 0 0 3  2 0 0 0  0 0 5 6  0 4 7 0
 ///     5 6 7 .                     pattern     27673    a bit a slot: 1001 1000 0011 0110
 ///
+/// A matrix that equals its transpose may be stored `symmetric`, in square blocks: those on the
+/// diagonal, which are whole, and those below it, each of which stands for two.
+///
 /// Good for   matrices from several unknowns a node (fem, cfd): little more than values move.
 /// Bad for    scattered entries: holes cost as much as entries; then 1 x 1, which is csr.
 /// Space      (V * height * width + I) * blocks + O * (rows / height + 1); where there are holes, a
@@ -27,9 +30,12 @@
 ///   val: row by row within a block, height * width * blocks; 0 in holes
 ///   pattern: bit s is slot s of val, word by word from the lowest, nnz of them set; empty where
 ///   there is no hole; no slot outside the matrix is set, no bit beyond the last slot
+///   symmetric: rows == cols, height == width, no block above the diagonal; those on it equal their
+///   transpose; bits below it count twice
 #pragma once
 #include "tulle/format/csr.hpp"
 #include "tulle/format/detail/blocks.hpp"
+#include "tulle/format/detail/symmetric.hpp"
 
 #include <bit>
 
@@ -43,9 +49,10 @@ struct bcsr_view {
 
   I rows = 0;
   I cols = 0;
-  O nnz = 0; ///< entries, without holes
+  O nnz = 0; ///< entries, without holes, with those that are not kept twice
   int height = 1;
   int width = 1;
+  bool symmetric = false; ///< blocks below the diagonal stand for those above it
   O blocks = 0;
   O const* block_ptr = nullptr;           ///< one for each block row, and one
   I const* block_col = nullptr;           ///< blocks; in units of width
@@ -54,13 +61,14 @@ struct bcsr_view {
 
   bcsr_view() = default;
   bcsr_view(unchecked_t, I rows, I cols, O nnz, int height, int width, O blocks, O const* block_ptr,
-            I const* block_col, V const* val, std::uint64_t const* pattern)
-      : rows(rows), cols(cols), nnz(nnz), height(height), width(width), blocks(blocks),
-        block_ptr(block_ptr), block_col(block_col), val(val), pattern(pattern) {}
+            I const* block_col, V const* val, std::uint64_t const* pattern, bool symmetric = false)
+      : rows(rows), cols(cols), nnz(nnz), height(height), width(width), symmetric(symmetric),
+        blocks(blocks), block_ptr(block_ptr), block_col(block_col), val(val), pattern(pattern) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + slots).
   bcsr_view(I rows, I cols, int height, int width, std::span<O const> block_ptr,
             std::span<I const> block_col, std::span<V const> val,
-            std::span<std::uint64_t const> pattern = {}) requires(S == space::host);
+            std::span<std::uint64_t const> pattern = {},
+            bool symmetric = false) requires(S == space::host);
 
   std::size_t block_rows() const {
     return (static_cast<std::size_t>(rows) + static_cast<std::size_t>(height) - 1) /
@@ -79,23 +87,31 @@ struct bcsr_view {
     f("pattern", pattern, pattern ? (slots() + 63) / 64 : 0);
   }
 
-  void validate() const;
+  void validate() const { bcsr_view(*this).check(false); }
   csr<V, I, O> to_csr(cpu const& where = {}) const;
+
+private:
+  void check(bool count); ///< every invariant; where `count`, nnz is set instead of checked
 };
 
 struct bcsr_options {
-  int rows = 0;     ///< of a block, 1 to 8; 0: chosen
-  int cols = 0;     ///< of a block, 1 to 8; 0: chosen
-  double limit = 8; ///< times the bytes of csr; more is refused
+  int rows = 0;           ///< of a block, 1 to 8; 0: chosen
+  int cols = 0;           ///< of a block, 1 to 8; 0: chosen
+  double limit = 8;       ///< times the bytes of csr; more is refused
+  bool symmetric = false; ///< one of each two blocks that mirror each other, else refused
 
   template <class F>
   void fields(F&& f) {
     f("rows", rows);
     f("cols", cols);
     f("limit", limit);
+    f("symmetric", symmetric);
   }
-  static constexpr char const* variants[] = {"rows=2:cols=2", "rows=3:cols=3", "rows=4:cols=4",
-                                             "rows=8:cols=8", "rows=5:cols=3", "rows=7:cols=1"};
+  static constexpr char const* variants[] = {
+      "rows=2:cols=2",         "rows=3:cols=3",         "rows=4:cols=4",
+      "rows=8:cols=8",         "rows=5:cols=3",         "rows=7:cols=1",
+      "symmetric=true",        "symmetric=true:rows=1", "symmetric=true:rows=2",
+      "symmetric=true:rows=3", "symmetric=true:rows=5", "symmetric=true:rows=8"};
   static constexpr char const* drawn = "rows=2:cols=2";
 };
 
@@ -108,6 +124,7 @@ struct bcsr {
   O nnz = 0;
   int height = 1;
   int width = 1;
+  bool symmetric = false;
   array<O> block_ptr;
   array<I> block_col;
   array<V> val;
@@ -116,10 +133,10 @@ struct bcsr {
   bcsr() = default;
   /// Takes arrays over after checking every invariant.
   bcsr(I rows, I cols, int height, int width, array<O> block_ptr, array<I> block_col, array<V> val,
-       array<std::uint64_t> pattern = {});
+       array<std::uint64_t> pattern = {}, bool symmetric = false);
   bcsr(unchecked_t, I rows, I cols, O nnz, int height, int width, array<O> block_ptr,
-       array<I> block_col, array<V> val, array<std::uint64_t> pattern)
-      : rows(rows), cols(cols), nnz(nnz), height(height), width(width),
+       array<I> block_col, array<V> val, array<std::uint64_t> pattern, bool symmetric = false)
+      : rows(rows), cols(cols), nnz(nnz), height(height), width(width), symmetric(symmetric),
         block_ptr(std::move(block_ptr)), block_col(std::move(block_col)), val(std::move(val)),
         pattern(std::move(pattern)) {}
 
@@ -137,29 +154,26 @@ struct bcsr {
             block_ptr.data(),
             block_col.data(),
             val.data(),
-            pattern.data()};
+            pattern.data(),
+            symmetric};
   }
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(bcsr const&, bcsr const&) = default;
+
+private:
+  bcsr_view<V, I, O> checked() const {
+    return {rows, cols, height, width, block_ptr, block_col, val, pattern, symmetric};
+  }
 };
-
-namespace detail {
-
-inline void check_block_shape(int height, int width) {
-  if (height < 1 || height > longest_block_side || width < 1 || width > longest_block_side)
-    fail(errc::bad_structure, "bcsr: blocks of %d x %d; both must be from 1 to 8", height, width);
-}
-
-} // namespace detail
 
 template <class V, class I, class O, space S>
 bcsr_view<V, I, O, S>::bcsr_view(I rows, I cols, int height, int width,
                                  std::span<O const> block_ptr, std::span<I const> block_col,
-                                 std::span<V const> val,
-                                 std::span<std::uint64_t const> pattern) requires(S == space::host)
-    : rows(rows), cols(cols), height(height), width(width), block_ptr(block_ptr.data()),
-      block_col(block_col.data()), val(val.data()),
+                                 std::span<V const> val, std::span<std::uint64_t const> pattern,
+                                 bool symmetric) requires(S == space::host)
+    : rows(rows), cols(cols), height(height), width(width), symmetric(symmetric),
+      block_ptr(block_ptr.data()), block_col(block_col.data()), val(val.data()),
       pattern(pattern.empty() ? nullptr : pattern.data()) {
   detail::check_shape("bcsr", rows, cols);
   detail::check_block_shape(height, width);
@@ -174,19 +188,17 @@ bcsr_view<V, I, O, S>::bcsr_view(I rows, I cols, int height, int width,
     fail(errc::bad_structure, "bcsr: %zu words of pattern for %zu slots, expected %zu or none",
          pattern.size(), slots(), (slots() + 63) / 64);
   detail::check_present("bcsr: pattern", pattern.data(), pattern.size());
-  std::size_t entries = pattern.empty() ? slots() : 0;
-  for (std::uint64_t const word : pattern)
-    entries += static_cast<std::size_t>(std::popcount(word));
-  nnz = narrow<O>(entries, "number of entries");
-  validate();
+  check(true);
 }
 
 template <class V, class I, class O, space S>
-void bcsr_view<V, I, O, S>::validate() const {
+void bcsr_view<V, I, O, S>::check(bool count) {
   detail::check_shape("bcsr", rows, cols);
   detail::check_block_shape(height, width);
-  auto const w = static_cast<std::size_t>(width);
-  auto const size = static_cast<std::size_t>(height) * w;
+  if (symmetric && (rows != cols || height != width))
+    fail(errc::bad_structure, "bcsr: symmetric, but %lld x %lld in blocks of %d x %d",
+         static_cast<long long>(rows), static_cast<long long>(cols), height, width);
+  auto const size = static_cast<std::size_t>(height * width);
   std::size_t const n = block_rows();
   detail::check_pointers("bcsr: block_ptr", block_ptr, n, blocks);
   I const block_cols = static_cast<I>(cols / width + (cols % width != 0));
@@ -197,14 +209,7 @@ void bcsr_view<V, I, O, S>::validate() const {
 
   // Slots of the last block row and block column that lie outside the matrix.
   std::uint64_t const whole = size == 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << size) - 1;
-  std::uint64_t below = 0;
-  std::uint64_t beyond = 0;
-  for (std::size_t s = 0; s < size; ++s) {
-    if (rows % height != 0 && s / w >= static_cast<std::size_t>(rows % height))
-      below |= std::uint64_t(1) << s;
-    if (cols % width != 0 && s % w >= static_cast<std::size_t>(cols % width))
-      beyond |= std::uint64_t(1) << s;
-  }
+  auto const [below, beyond] = detail::block_edges(*this);
   std::size_t entries = 0;
   int const parts = detail::parts_for(slots(), 0, 1 << 18);
   detail::parallel(parts, [&](int part) {
@@ -231,10 +236,18 @@ void bcsr_view<V, I, O, S>::validate() const {
           if (!(val[s] == V{}))
             fail(errc::bad_structure, "bcsr: val[%zu] is a hole and not 0", s);
         }
-        mine += static_cast<std::size_t>(std::popcount(bits));
+        bool const on = static_cast<std::size_t>(block_col[k]) == i; // the diagonal
+        if (symmetric && static_cast<std::size_t>(block_col[k]) > i)
+          fail(errc::bad_structure, "bcsr: block_col[%zu] is %lld, above the diagonal of %zu", k,
+               static_cast<long long>(block_col[k]), i);
+        if (symmetric && on && !detail::is_symmetric_block(val + k * size, bits, height))
+          fail(errc::bad_structure, "bcsr: block %zu, on the diagonal, is not symmetric", k);
+        mine += static_cast<std::size_t>(std::popcount(bits)) * (symmetric && !on ? 2 : 1);
       }
     __atomic_fetch_add(&entries, mine, __ATOMIC_RELAXED);
   });
+  if (count)
+    nnz = narrow<O>(entries, "number of entries");
   if (nnz < 0 || entries != static_cast<std::size_t>(nnz))
     fail(errc::bad_structure, "bcsr: the pattern has %zu entries, expected nnz, %lld", entries,
          static_cast<long long>(nnz));
@@ -243,9 +256,7 @@ void bcsr_view<V, I, O, S>::validate() const {
 template <class V, class I, class O, space S>
 csr<V, I, O> bcsr_view<V, I, O, S>::to_csr(cpu const& where) const {
   auto const n = static_cast<std::size_t>(rows);
-  auto const entries = static_cast<std::size_t>(nnz);
-  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory),
-                 array<I>(entries, where.memory), array<V>(entries, where.memory));
+  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory), {}, {});
   c.row_ptr[0] = 0;
   if (n == 0)
     return c;
@@ -269,6 +280,8 @@ csr<V, I, O> bcsr_view<V, I, O, S>::to_csr(cpu const& where) const {
   });
   for (std::size_t i = 0; i < n; ++i)
     c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i + 1] + c.row_ptr[i]);
+  c.col = array<I>(static_cast<std::size_t>(c.row_ptr[n]), where.memory);
+  c.val = array<V>(c.col.size(), where.memory);
   each_part([&](std::size_t i) {
     std::size_t row = n; // none yet
     std::size_t k = 0;
@@ -284,25 +297,25 @@ csr<V, I, O> bcsr_view<V, I, O, S>::to_csr(cpu const& where) const {
       return true;
     });
   });
-  return c;
+  if (!symmetric)
+    return c;
+  c = detail::lower_triangle(c.view(), where); // of blocks on the diagonal too
+  return detail::mirrored(c.view(), where);
 }
 
 template <class V, class I, class O>
 bcsr<V, I, O>::bcsr(I rows, I cols, int height, int width, array<O> block_ptr, array<I> block_col,
-                    array<V> val, array<std::uint64_t> pattern)
+                    array<V> val, array<std::uint64_t> pattern, bool symmetric)
     : bcsr(unchecked, rows, cols, 0, height, width, std::move(block_ptr), std::move(block_col),
-           std::move(val), std::move(pattern)) {
-  nnz = bcsr_view<V, I, O>(rows, cols, height, width, this->block_ptr, this->block_col, this->val,
-                           this->pattern)
-            .nnz;
+           std::move(val), std::move(pattern), symmetric) {
+  nnz = checked().nnz;
 }
 
 template <class V, class I, class O>
 void bcsr<V, I, O>::validate() const {
-  bcsr_view<V, I, O> const v(rows, cols, height, width, block_ptr, block_col, val, pattern);
-  if (v.nnz != nnz)
+  if (O const found = checked().nnz; found != nnz)
     fail(errc::bad_structure, "bcsr: the pattern has %lld entries, expected nnz, %lld",
-         static_cast<long long>(v.nnz), static_cast<long long>(nnz));
+         static_cast<long long>(found), static_cast<long long>(nnz));
 }
 
 template <class V, class I, class O>
@@ -312,23 +325,33 @@ bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu c
     fail(errc::unsupported, "bcsr: option rows is %d, expected 1 to 8, or 0 to choose", o.rows);
   if (o.cols < 0 || o.cols > most)
     fail(errc::unsupported, "bcsr: option cols is %d, expected 1 to 8, or 0 to choose", o.cols);
+  if (o.symmetric && o.rows != o.cols) {
+    if (o.rows != 0 && o.cols != 0)
+      fail(errc::unsupported, "bcsr: blocks of %d x %d, but those of symmetric storage are square",
+           o.rows, o.cols);
+    o.rows = o.cols = std::max(o.rows, o.cols);
+  }
   detail::canonical<V, I, O> const c(a, where);
-  csr_view<V, I, O> const& from = c.view;
-  detail::block_shape const shape = detail::choose_block_shape(from, o.rows, o.cols);
+  if (o.symmetric)
+    detail::check_symmetric("bcsr", c.view, where);
+  detail::block_shape const shape = detail::choose_block_shape(c.view, o.rows, o.cols, o.symmetric);
   int const h = shape.height;
   int const w = shape.width;
+  detail::stored_part const kept(c.view, o.symmetric, where, h);
+  csr_view<V, I, O> const& from = kept.view;
   if (h == 1 && w == 1) { // csr's arrays
     csr<V, I, O> copy = from.to_csr(where);
     return {unchecked,
             a.rows,
             a.cols,
-            from.nnz,
+            c.view.nnz,
             h,
             w,
             std::move(copy.row_ptr),
             std::move(copy.col),
             std::move(copy.val),
-            {}};
+            {},
+            o.symmetric};
   }
   auto const size = static_cast<std::size_t>(h * w);
   auto const entries = static_cast<std::size_t>(from.nnz);
@@ -336,7 +359,8 @@ bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu c
       (static_cast<std::size_t>(from.rows) + static_cast<std::size_t>(h) - 1) / std::size_t(h);
 
   // Pointers first, since they say how much room the rest takes: they are never more than csr's.
-  bcsr b(unchecked, a.rows, a.cols, from.nnz, h, w, array<O>(all + 1, where.memory), {}, {}, {});
+  bcsr b(unchecked, a.rows, a.cols, c.view.nnz, h, w, array<O>(all + 1, where.memory), {}, {}, {},
+         o.symmetric);
   b.block_ptr[0] = 0;
   int const parts = detail::parts_for(entries + all, where.threads);
   if (from.rows != 0)
@@ -355,11 +379,10 @@ bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu c
   std::size_t const words = holes ? (blocks * size + 63) / 64 : 0;
   double const bytes = double(b.block_ptr.bytes()) + double(blocks) * double(sizeof(I)) +
                        double(blocks) * double(size) * double(sizeof(V)) + 8 * double(words);
-  std::size_t const csr_bytes = detail::bytes_of(from);
-  bcsr_options const least = {o.rows ? o.rows : 1, o.cols ? o.cols : 1, o.limit};
-  if (bytes > double(csr_bytes) && (h != least.rows || w != least.cols)) // chosen, and wrong
-    return from_csr(from, least, where);
-  detail::check_room("bcsr", bytes, csr_bytes, o.limit);
+  bcsr_options const least = {o.rows ? o.rows : 1, o.cols ? o.cols : 1, o.limit, o.symmetric};
+  if (bytes > double(detail::bytes_of(from)) && (h != least.rows || w != least.cols))
+    return from_csr(c.view, least, where); // chosen, and wrong
+  detail::check_room("bcsr", bytes, detail::bytes_of(c.view), o.limit);
   b.block_col = array<I>(blocks, where.memory);
   b.val = array<V>(checked_mul(blocks, size, "bcsr: slots"), where.memory);
   b.pattern = array<std::uint64_t>(words, std::uint64_t(0), where.memory);
@@ -409,13 +432,16 @@ bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu c
 template <class V, class I, class O>
 void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   detail::canonical<V, I, O> const c(a, where);
-  csr_view<V, I, O> const& from = c.view;
   bcsr_view<V, I, O> const to = view();
-  bool good = from.rows == rows && from.cols == cols && from.nnz == nnz;
+  bool good = c.view.rows == rows && c.view.cols == cols && c.view.nnz == nnz;
   if (!good)
     detail::refill_mismatch("bcsr");
   if (nnz == 0)
     return;
+  if (symmetric)
+    detail::check_symmetric("bcsr", c.view, where, true);
+  detail::stored_part const kept(c.view, symmetric, where, height);
+  csr_view<V, I, O> const& from = kept.view;
   if (height == 1 && width == 1) // the arrays of csr
     return detail::refill_rows("bcsr", from, block_ptr.data(), block_col.data(), val.data(), where);
   auto const each_part = [&](auto&& f) {

@@ -19,6 +19,9 @@
 /// next to nothing else. A window is sorted only where that saves more than it costs. Rows much
 /// longer than most are kept apart: long_row, long_ptr, long_col, long_val, as in csr.
 ///
+/// A matrix that equals its transpose may be stored `symmetric`: what lies on and below the
+/// diagonal, each entry below it standing for two; no row is kept apart then.
+///
 /// Good for   rows of similar length, stencils first; wide SIMD, one lane per row.
 /// Bad for    rows of wild lengths within a window; columns in no order over a large x.
 /// Space      (V + 2 or I or next to 0) * stored + I * rows, I more where rows are sorted.
@@ -31,8 +34,11 @@
 ///   columns, those of padding too, lie in [0, cols) and ascend within a row
 ///   a row's entries come first and are len; in kind 3 they are where the mask has its lane's bit
 ///   val is 0 where there is no entry
+///   symmetric: rows == cols, no long rows, perm stays within windows of sigma rows, a multiple of
+///   chunk; no entry lies above the diagonal, and no offset
 #pragma once
 #include "tulle/format/csr.hpp"
+#include "tulle/format/detail/symmetric.hpp"
 
 #include <cstdint>
 
@@ -68,10 +74,11 @@ struct sell_view {
 
   I rows = 0;
   I cols = 0;
-  O nnz = 0;     ///< without padding
-  int chunk = 1; ///< rows of a chunk
-  int sigma = 1; ///< rows that were sorted together
-  I longs = 0;   ///< rows kept apart
+  O nnz = 0;              ///< without padding, with what is not kept twice
+  int chunk = 1;          ///< rows of a chunk
+  int sigma = 1;          ///< rows that were sorted together
+  bool symmetric = false; ///< entries below the diagonal stand for those above it
+  I longs = 0;            ///< rows kept apart
   O stored = 0, col_size = 0, short_size = 0, mask_size = 0, long_nnz = 0;
   I const* perm = nullptr;            ///< rows - longs, or null: row p is at place p
   I const* len = nullptr;             ///< rows - longs
@@ -89,11 +96,11 @@ struct sell_view {
   V const* long_val = nullptr; ///< long_nnz
 
   sell_view() = default;
-  sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, int sigma,
-            sell_arrays<V, I, O> const& a);
+  sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, int sigma, sell_arrays<V, I, O> const& a,
+            bool symmetric = false);
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + stored).
-  sell_view(I rows, I cols, int chunk, int sigma,
-            sell_arrays<V, I, O> const& a) requires(S == space::host);
+  sell_view(I rows, I cols, int chunk, int sigma, sell_arrays<V, I, O> const& a,
+            bool symmetric = false) requires(S == space::host);
 
   /// Rows in chunks, and the number of chunks.
   std::size_t places() const {
@@ -134,11 +141,13 @@ struct sell_view {
     f("long_val", long_val, static_cast<std::size_t>(long_nnz));
   }
 
-  void validate() const;
+  void validate() const { sell_view(*this).check(false); }
   csr<V, I, O> to_csr(cpu const& where = {}) const;
 
 private:
-  void validate_chunk(std::size_t c) const;
+  void check(bool count); ///< every invariant; where `count`, nnz is set instead of checked
+  void check_chunk(std::size_t c) const;
+  std::size_t check_lower() const; ///< what symmetric promises; returns entries on the diagonal
 };
 
 // ms of a product, double, avx2 on Zen 4, one thread, the machine not quiet, with chunks of 4, 8,
@@ -151,6 +160,8 @@ struct sell_options {
   bool short_columns = true;  ///< 16-bit columns where they fit
   bool shared_offsets = true; ///< one column offset for all rows of a chunk where they allow it
   double limit = 8;           ///< times the bytes of csr that it may take
+  bool symmetric =
+      false; ///< one of each two entries that mirror each other, else refused; no split
 
   template <class F>
   void fields(F&& f) {
@@ -160,6 +171,7 @@ struct sell_options {
     f("short_columns", short_columns);
     f("shared_offsets", shared_offsets);
     f("limit", limit);
+    f("symmetric", symmetric);
   }
   static constexpr char const* drawn = "chunk=2:sigma=4";
   static constexpr char const* variants[] = {"chunk=1:sigma=1",
@@ -167,7 +179,12 @@ struct sell_options {
                                              "chunk=4:sigma=1:split=0",
                                              "chunk=16:sigma=64:shared_offsets=false",
                                              "chunk=32:sigma=32:short_columns=false:split=2",
-                                             "chunk=64:sigma=1:split=1"};
+                                             "chunk=64:sigma=1:split=1",
+                                             "symmetric=true",
+                                             "symmetric=true:chunk=1:sigma=8",
+                                             "symmetric=true:chunk=2:sigma=1",
+                                             "symmetric=true:chunk=4:sigma=64:shared_offsets=false",
+                                             "symmetric=true:chunk=32:sigma=1"};
 };
 
 template <class V, class I = std::int32_t, class O = I>
@@ -179,6 +196,7 @@ struct sell {
   O nnz = 0;
   int chunk = 1;
   int sigma = 1;
+  bool symmetric = false;
   array<I> perm, len;
   array<O> step_ptr;
   array<std::uint8_t> kind;
@@ -195,8 +213,10 @@ struct sell {
   static sell from_csr(csr_view<V, I, O> a, sell_options o = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  sell_view<V, I, O> view() const { return {unchecked, rows, cols, nnz, chunk, sigma, arrays()}; }
-  void validate() const { sell_view<V, I, O>(rows, cols, chunk, sigma, arrays()); }
+  sell_view<V, I, O> view() const {
+    return {unchecked, rows, cols, nnz, chunk, sigma, arrays(), symmetric};
+  }
+  void validate() const { sell_view<V, I, O>(rows, cols, chunk, sigma, arrays(), symmetric); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(sell const&, sell const&) = default;
 
@@ -209,8 +229,8 @@ private:
 
 template <class V, class I, class O, space S>
 sell_view<V, I, O, S>::sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, int sigma,
-                                 sell_arrays<V, I, O> const& a)
-    : rows(rows), cols(cols), nnz(nnz), chunk(chunk), sigma(sigma),
+                                 sell_arrays<V, I, O> const& a, bool symmetric)
+    : rows(rows), cols(cols), nnz(nnz), chunk(chunk), sigma(sigma), symmetric(symmetric),
       longs(static_cast<I>(a.long_row.size())), stored(static_cast<O>(a.val.size())),
       col_size(static_cast<O>(a.col.size())), short_size(static_cast<O>(a.short_col.size())),
       mask_size(static_cast<O>(a.mask.size())), long_nnz(static_cast<O>(a.long_val.size())),
@@ -222,8 +242,9 @@ sell_view<V, I, O, S>::sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, 
 
 template <class V, class I, class O, space S>
 sell_view<V, I, O, S>::sell_view(I rows, I cols, int chunk, int sigma,
-                                 sell_arrays<V, I, O> const& a) requires(S == space::host)
-    : sell_view(unchecked, rows, cols, O(0), chunk, sigma, a) {
+                                 sell_arrays<V, I, O> const& a,
+                                 bool symmetric) requires(S == space::host)
+    : sell_view(unchecked, rows, cols, O(0), chunk, sigma, a, symmetric) {
   detail::check_shape("sell", rows, cols);
   if (chunk < 1 || chunk > 64 || (chunk & (chunk - 1)) != 0)
     fail(errc::bad_structure, "sell: chunk is %d, expected a power of two up to 64", chunk);
@@ -249,14 +270,10 @@ sell_view<V, I, O, S>::sell_view(I rows, I cols, int chunk, int sigma,
   for (std::size_t const size :
        {a.val.size(), a.col.size(), a.short_col.size(), a.mask.size(), a.long_val.size()})
     narrow<O>(size, "number of entries");
-  std::size_t entries = a.long_val.size();
-  for (std::size_t p = 0; p < a.len.size() && a.len.data(); ++p) {
+  for (std::size_t p = 0; p < a.len.size() && a.len.data(); ++p)
     if (a.len[p] < 0)
       fail(errc::bad_structure, "sell: len[%zu] is %lld", p, static_cast<long long>(a.len[p]));
-    entries += static_cast<std::size_t>(a.len[p]);
-  }
-  nnz = narrow<O>(entries, "number of entries");
-  validate();
+  check(true);
 }
 
 template <class V, class I, class O, space S>
@@ -295,138 +312,11 @@ void sell_view<V, I, O, S>::entries_of(std::size_t c, int lane, F&& f) const {
 }
 
 template <class V, class I, class O, space S>
-void sell_view<V, I, O, S>::validate_chunk(std::size_t c) const {
-  auto const wide = static_cast<std::size_t>(chunk);
-  auto const here = static_cast<std::size_t>(rows_of(c));
-  auto const first = static_cast<std::size_t>(step_ptr[c]);
-  std::size_t const width = static_cast<std::size_t>(step_ptr[c + 1]) - first;
-  auto const bad = [&](char const* what, std::size_t at) {
-    fail(errc::bad_structure, "sell: chunk %zu: %s at %zu", c, what, at);
-  };
-  // `count` elements from `from` lie in an array of `size`.
-  auto const inside = [](auto from, std::size_t count, O size) {
-    return from >= 0 && count <= static_cast<std::size_t>(size) &&
-           static_cast<std::size_t>(from) <= static_cast<std::size_t>(size) - count;
-  };
-  int const tag = kind[c] & sell_kind::mask;
-  if (kind[c] > (sell_kind::mask | sell_kind::in_order) ||
-      (tag >= sell_kind::shared && !(kind[c] & sell_kind::in_order)))
-    bad("no such kind", kind[c]);
-  if (kind[c] & sell_kind::in_order)
-    for (std::size_t lane = 1; lane < here; ++lane)
-      if (row_at(c * wide + lane) != row_at(c * wide + lane - 1) + 1)
-        bad("rows are not in order as kind says", lane);
-  bool const by_lane = tag == sell_kind::full || tag == sell_kind::shorts;
-  if (!inside(col_ptr[c], by_lane ? width * wide : width,
-              tag == sell_kind::shorts ? short_size : col_size))
-    bad("col_ptr leads outside", static_cast<std::size_t>(col_ptr[c]));
-  if (tag == sell_kind::holed && !inside(base[c], width, mask_size))
-    bad("base leads outside of mask", static_cast<std::size_t>(base[c]));
-  auto const from = static_cast<std::size_t>(col_ptr[c]);
-  // In range for all lanes: the kernel reads x for padding too.
-  for (std::size_t k = 0; k < width; ++k) {
-    for (std::size_t lane = 0; by_lane && lane < wide; ++lane) {
-      std::size_t const p = from + k * wide + lane;
-      bool const good = tag == sell_kind::full
-                            ? col[p] >= 0 && col[p] < cols
-                            : base[c] >= 0 && base[c] < cols && short_col[p] < cols - base[c];
-      if (!good)
-        bad("a column outside of the matrix", p);
-    }
-    if (!by_lane &&
-        ((k > 0 && col[from + k] <= col[from + k - 1]) || col[from + k] < -row_at(c * wide) ||
-         wide > static_cast<std::size_t>(cols) ||
-         col[from + k] > static_cast<I>(static_cast<std::size_t>(cols) - wide) - row_at(c * wide)))
-      bad("an offset out of order or outside of the matrix", from + k);
-    if (tag == sell_kind::holed && here < 64 &&
-        mask[static_cast<std::size_t>(base[c]) + k] >> here != 0)
-      bad("mask has a lane that is not there", k);
-  }
-  for (std::size_t lane = 0; lane < wide; ++lane) {
-    std::size_t n = 0; // entries of the row
-    if (lane < here) {
-      if (len[c * wide + lane] < 0 || static_cast<std::size_t>(len[c * wide + lane]) > width)
-        bad("len outside of the chunk", lane);
-      n = static_cast<std::size_t>(len[c * wide + lane]);
-    }
-    if (tag == sell_kind::shared && n != width)
-      bad("a row lacks entries without a mask", lane);
-    std::size_t entries = 0;
-    for (std::size_t k = 0; k < width; ++k) {
-      bool const is_entry =
-          tag == sell_kind::holed ? mask[static_cast<std::size_t>(base[c]) + k] >> lane & 1 : k < n;
-      if (!is_entry && !(val[(first + k) * wide + lane] == V{}))
-        bad("padding is not 0", (first + k) * wide + lane);
-      std::size_t const p = from + k * wide + lane;
-      if (is_entry && by_lane && k > 0 &&
-          !(tag == sell_kind::full ? col[p - wide] < col[p] : short_col[p - wide] < short_col[p]))
-        bad("columns do not ascend", p);
-      entries += is_entry;
-    }
-    if (entries != n)
-      bad("mask and len differ in lane", lane);
-  }
-}
-
-template <class V, class I, class O, space S>
-void sell_view<V, I, O, S>::validate() const {
-  detail::check_shape("sell", rows, cols);
-  if (chunk < 1 || chunk > 64 || (chunk & (chunk - 1)) != 0 || sigma < 1)
-    fail(errc::bad_structure,
-         "sell: chunk is %d and sigma %d, expected a power of two up to 64 "
-         "and at least 1",
-         chunk, sigma);
-  if (longs < 0 || longs > rows || (longs != 0 && !perm && places() != 0))
-    fail(errc::bad_structure, "sell: %lld long rows of %lld, or no perm beside them",
-         static_cast<long long>(longs), static_cast<long long>(rows));
-  std::size_t const n = chunks();
-  std::size_t const all = places();
-  if (char const* const missing = detail::missing_array(*this))
-    fail(errc::bad_structure, "sell: %s is null, but the matrix needs it", missing);
-  detail::check_pointers("sell: step_ptr", step_ptr, n, static_cast<O>(stored / chunk));
-  if (stored % chunk != 0)
-    fail(errc::bad_structure, "sell: %lld values in chunks of %d", static_cast<long long>(stored),
-         chunk);
-  if (perm || longs != 0) {
-    detail::check_indices("sell: perm", perm, all, rows);
-    detail::check_indices("sell: long_row", long_row, static_cast<std::size_t>(longs), rows);
-    array<std::uint8_t> seen(static_cast<std::size_t>(rows), std::uint8_t(0));
-    auto const once = [&](char const* name, I r) {
-      if (seen[static_cast<std::size_t>(r)]++)
-        fail(errc::bad_structure, "sell: %s names row %lld again", name, static_cast<long long>(r));
-    };
-    for (std::size_t p = 0; p < all; ++p)
-      once("perm", perm[p]);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(longs); ++i)
-      once("long_row", long_row[i]);
-  }
-  int const parts = detail::parts_for(static_cast<std::size_t>(stored) + all, 0, 1 << 16);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t c = detail::split(n, part, parts), e = detail::split(n, part + 1, parts);
-         c < e; ++c)
-      validate_chunk(c);
-  });
-  csr_view<V, I, O> const apart(unchecked, longs, cols, long_nnz, long_ptr, long_col, long_val);
-  detail::check_pointers("sell: long_ptr", long_ptr, static_cast<std::size_t>(longs), long_nnz);
-  detail::check_indices("sell: long_col", long_col, static_cast<std::size_t>(long_nnz), cols);
-  if (!apart.is_canonical())
-    fail(errc::bad_structure, "sell: long_col does not ascend within a row");
-  std::size_t entries = static_cast<std::size_t>(long_nnz);
-  for (std::size_t p = 0; p < all; ++p)
-    entries += static_cast<std::size_t>(len[p]);
-  if (nnz < 0 || entries != static_cast<std::size_t>(nnz))
-    fail(errc::bad_structure, "sell: %zu entries, but nnz is %lld", entries,
-         static_cast<long long>(nnz));
-}
-
-template <class V, class I, class O, space S>
 csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& where) const {
   auto const n = static_cast<std::size_t>(rows);
   auto const apart = static_cast<std::size_t>(longs);
   auto const wide = static_cast<std::size_t>(chunk);
-  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory),
-                 array<I>(static_cast<std::size_t>(nnz), where.memory),
-                 array<V>(static_cast<std::size_t>(nnz), where.memory));
+  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory), {}, {});
   for (std::size_t p = 0; p < places(); ++p)
     c.row_ptr[static_cast<std::size_t>(row_at(p)) + 1] = static_cast<O>(len[p]);
   for (std::size_t i = 0; i < apart; ++i)
@@ -435,7 +325,9 @@ csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& where) const {
   c.row_ptr[0] = 0;
   for (std::size_t i = 0; i < n; ++i)
     c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i] + c.row_ptr[i + 1]);
-  int const parts = detail::parts_for(static_cast<std::size_t>(nnz) + n, where.threads);
+  c.col = array<I>(static_cast<std::size_t>(c.row_ptr[n]), where.memory);
+  c.val = array<V>(c.col.size(), where.memory);
+  int const parts = detail::parts_for(c.col.size() + n, where.threads);
   detail::parallel(parts, [&](int part) {
     if (places() != 0) {
       std::size_t const end = detail::split_by_entries(step_ptr, chunks(), part + 1, parts);
@@ -458,9 +350,12 @@ csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& where) const {
       }
     }
   });
+  if (symmetric)
+    return detail::mirrored(c.view(), where);
   return c;
 }
 
 } // namespace tulle
 
 #include "tulle/format/detail/sell_build.hpp" // from_csr and refill
+#include "tulle/format/detail/sell_check.hpp" // validate

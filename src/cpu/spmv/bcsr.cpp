@@ -14,6 +14,7 @@
 // the sum, whose row is then computed again from the pattern.
 #include "tulle/format/bcsr.hpp"
 
+#include "cpu/spmv/bcsr_symmetric.hpp"
 #include "cpu/spmv/blocks.hpp"
 #include "cpu/spmv/rows.hpp"
 #include "cpu/spmv/scatter.hpp"
@@ -287,6 +288,8 @@ void multiply_blocks(V alpha, bcsr_view<V, I, O> const& a, V const* x, V beta, V
 
 template <class V, class I, class O>
 std::size_t prepare(bcsr_view<V, I, O> const& a, plan_view& p) {
+  if (a.symmetric)
+    return prepare_symmetric_bcsr(a, p);
   if (p.transposed)
     return prepare_scatter_of<V>(a.blocks, static_cast<std::int64_t>(a.blocks) * a.height * a.width,
                                  p, [&](std::int64_t begin, std::int64_t end, extent& e) {
@@ -382,7 +385,9 @@ void multiply_transposed(V alpha, bcsr_view<V, I, O> const& a, V const* x, V bet
 
 template <class V, class I, class O>
 void spmv(V alpha, bcsr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p) {
-  if (p.transposed)
+  if (a.symmetric)
+    multiply_symmetric_bcsr(alpha, a, x, beta, y, p);
+  else if (p.transposed)
     multiply_transposed(alpha, a, x, beta, y, p);
   else if (a.height == 1 && a.width == 1)
     multiply_rows(alpha, a.block_ptr, a.block_col, a.val, a.rows, a.nnz, x, beta, y, p);

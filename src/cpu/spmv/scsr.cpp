@@ -2,12 +2,11 @@
 
 // src/cpu/spmv/scsr.cpp:  y = alpha*A*x + beta*y, A in SCSR.
 //
-// By blocks of rows, as symmetric.hpp says: an entry is read once and used twice. Bytes that must
-// move, double with 32-bit indices: 12 a stored entry, 12 a row and 8 a column, and the windows of
-// y three times. The transpose is the same.
+// Bytes that must move, double with 32-bit indices: 12 a stored entry, 12 a row and 8 a column, and
+// the windows of y three times. The transpose is the same.
 #include "tulle/format/scsr.hpp"
 
-#include "cpu/spmv/symmetric.hpp"
+#include "cpu/spmv/symmetric_rows.hpp"
 #include "kernel/instantiate.hpp"
 
 namespace tulle::simd::TULLE_ISA {
@@ -16,98 +15,12 @@ namespace {
 template <class V, class I, class O>
 std::size_t prepare(scsr_view<V, I, O> const& a, plan_view& p) {
   p.method = "symmetric rows";
-  std::int64_t const rows = a.rows;
-  std::int64_t const stored = a.stored;
-  return prepare_symmetric<V>(
-      1, stored, p,
-      [=](std::int64_t b, std::int64_t blocks) { // so that entries and rows are dealt evenly
-        std::int64_t const wanted = (stored + rows) / blocks * b;
-        std::int64_t lo = 0;
-        for (std::int64_t hi = rows; lo < hi;) {
-          std::int64_t const mid = (lo + hi) / 2;
-          if (static_cast<std::int64_t>(a.row_ptr[mid]) + mid < wanted)
-            lo = mid + 1;
-          else
-            hi = mid;
-        }
-        return b == blocks ? rows : lo;
-      },
-      [=](std::int64_t i, std::int64_t end) {
-        std::int64_t lowest = end;
-        for (; i < end; ++i)
-          if (a.row_ptr[i] < a.row_ptr[i + 1] && a.col[a.row_ptr[i]] < lowest)
-            lowest = a.col[a.row_ptr[i]];
-        return lowest;
-      });
-}
-
-/// Entries [k, end) of a row: their sum with x is returned, and ax times each is added to out of
-/// its column. Columns of a row differ, so four are loaded before one is stored. With one sum, ms
-/// on Zen 4 with two threads: poisson2d5 2000 9.8 for 9.3, poisson3d27 100 9.2 for 8.4, fem 1.6
-/// for 1.3.
-template <class V, class I>
-HWY_INLINE V both_ways(V const* val, I const* col, V const* x, V ax, V* out, std::int64_t k,
-                       std::int64_t end) {
-  V s0{}, s1{}, s2{}, s3{};
-  for (; k + 4 <= end; k += 4) {
-    std::int64_t const j0 = col[k], j1 = col[k + 1], j2 = col[k + 2], j3 = col[k + 3];
-    V const v0 = val[k], v1 = val[k + 1], v2 = val[k + 2], v3 = val[k + 3];
-    s0 = mul_add(v0, x[j0], s0);
-    s1 = mul_add(v1, x[j1], s1);
-    s2 = mul_add(v2, x[j2], s2);
-    s3 = mul_add(v3, x[j3], s3);
-    V const y0 = mul_add(v0, ax, out[j0]);
-    V const y1 = mul_add(v1, ax, out[j1]);
-    V const y2 = mul_add(v2, ax, out[j2]);
-    V const y3 = mul_add(v3, ax, out[j3]);
-    out[j0] = y0;
-    out[j1] = y1;
-    out[j2] = y2;
-    out[j3] = y3;
-  }
-  for (; k < end; ++k) {
-    std::int64_t const j = col[k];
-    s0 = mul_add(val[k], x[j], s0);
-    out[j] = mul_add(val[k], ax, out[j]);
-  }
-  return (s0 + s1) + (s2 + s3);
-}
-
-/// Rows [i, end), a block of its own: columns before it go to the window.
-template <class V, class I, class O>
-HWY_NOINLINE void symmetric_rows(V alpha, scsr_view<V, I, O> const& a, V const* x, V beta, V* y,
-                                 std::int64_t i, std::int64_t end, V* window) {
-  std::int64_t const first_row = i;
-  bool const overwrite = beta == V{};
-  V const* const val = a.val;
-  I const* const col = a.col;
-  O const* const row_ptr = a.row_ptr;
-  std::int64_t k = row_ptr[i];
-  for (; i < end; ++i) {
-    std::int64_t const stop = row_ptr[i + 1];
-    V const ax = alpha * x[i];
-    V sum{};
-    if (k < stop && col[k] < first_row) {
-      std::int64_t const begin = k;
-      while (k < stop && col[k] < first_row)
-        ++k;
-      sum = both_ways(val, col, x, ax, window, begin, k);
-    }
-    bool const on = k < stop && col[stop - 1] == i; // the diagonal
-    sum = sum + both_ways(val, col, x, ax, y, k, stop - on);
-    if (on)
-      sum = mul_add(val[stop - 1], x[i], sum);
-    k = stop;
-    update(y + i, alpha, sum, beta, overwrite);
-  }
+  return prepare_symmetric_rows<V>(a.rows, a.stored, 1, a.row_ptr, a.col, p);
 }
 
 template <class V, class I, class O>
 void spmv(V alpha, scsr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p) {
-  multiply_symmetric(std::int64_t{1}, a.rows, y, p,
-                     [=](std::int64_t i, std::int64_t end, std::int64_t, V* window) {
-                       symmetric_rows(alpha, a, x, beta, y, i, end, window);
-                     });
+  multiply_symmetric_rows(alpha, a.rows, a.row_ptr, a.col, a.val, x, beta, y, p);
 }
 
 } // namespace

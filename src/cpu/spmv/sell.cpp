@@ -365,8 +365,18 @@ HWY_INLINE void walk_units(sell_view<V, I, O> const& a, std::int64_t begin, std:
       f(a.long_row[i], a.long_col[k], a.long_val[k]);
 }
 
+} // namespace
+} // namespace tulle::simd::TULLE_ISA
+
+#include "cpu/spmv/sell_symmetric.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
 template <class V, class I, class O>
 std::size_t prepare(sell_view<V, I, O> const& a, plan_view& p) {
+  if (a.symmetric)
+    return prepare_symmetric_sell(a, p);
   if (p.transposed)
     return prepare_scatter_of<V>(units(a), a.nnz, p,
                                  [&](std::int64_t begin, std::int64_t end, extent& e) {
@@ -378,6 +388,8 @@ std::size_t prepare(sell_view<V, I, O> const& a, plan_view& p) {
 
 template <class V, class I, class O>
 void spmv(V alpha, sell_view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p) {
+  if (a.symmetric)
+    return multiply_symmetric_sell(alpha, a, x, beta, y, p);
   if (!p.transposed)
     return multiply(alpha, a, x, beta, y, p);
   multiply_scatter(alpha, static_cast<std::int64_t>(a.cols), units(a), beta, y, p,

@@ -117,6 +117,37 @@ bool each_run(View const& a, std::size_t i, F&& f) {
   return true;
 }
 
+inline void check_block_shape(int height, int width) {
+  if (height < 1 || height > longest_block_side || width < 1 || width > longest_block_side)
+    fail(errc::bad_structure, "bcsr: blocks of %d x %d; both must be from 1 to 8", height, width);
+}
+
+/// Slots, as bits, that lie outside the matrix: of the last block row, and of the last block
+/// column.
+template <class View>
+std::pair<std::uint64_t, std::uint64_t> block_edges(View const& a) {
+  std::uint64_t below = 0;
+  std::uint64_t beyond = 0;
+  for (int s = 0; s < a.height * a.width; ++s) {
+    if (a.rows % a.height != 0 && s / a.width >= static_cast<int>(a.rows % a.height))
+      below |= std::uint64_t(1) << s;
+    if (a.cols % a.width != 0 && s % a.width >= static_cast<int>(a.cols % a.width))
+      beyond |= std::uint64_t(1) << s;
+  }
+  return {below, beyond};
+}
+
+/// Whether a block of n x n values, those that are stored as bits, equals its transpose.
+template <class V>
+bool is_symmetric_block(V const* val, std::uint64_t bits, int n) {
+  for (int r = 1; r < n; ++r)
+    for (int j = 0; j < r; ++j)
+      if ((bits >> (r * n + j) & 1) != (bits >> (j * n + r) & 1) ||
+          !same(val + r * n + j, val + j * n + r, 1))
+        return false;
+  return true;
+}
+
 struct block_shape {
   int height, width;
 };
@@ -147,9 +178,10 @@ double sampled_fill(csr_view<V, I, O> const& a, int height, int width) {
 }
 
 /// The shape of least bytes an entry by a sample, among those that leave the given sides as they
-/// are; 0 is not given. How: see the head of bcsr.hpp.
+/// are, or among squares; 0 is not given. How: see the head of bcsr.hpp.
 template <class V, class I, class O>
-block_shape choose_block_shape(csr_view<V, I, O> const& a, int height, int width) {
+block_shape choose_block_shape(csr_view<V, I, O> const& a, int height, int width,
+                               bool square = false) {
   block_shape best = {height ? height : 1, width ? width : 1};
   if ((height != 0 && width != 0) || a.nnz == 0)
     return best;
@@ -168,7 +200,7 @@ block_shape choose_block_shape(csr_view<V, I, O> const& a, int height, int width
   double least = 0.95 * bytes(best.height, best.width, sampled_fill(a, best.height, best.width));
   for (int h = 1; h <= longest_block_side; ++h)
     for (int w = 1; w <= longest_block_side; ++w) {
-      if ((height != 0 && h != height) || (width != 0 && w != width) ||
+      if ((height != 0 && h != height) || (width != 0 && w != width) || (square && h != w) ||
           std::max(tall[h - 1], wide[w - 1]) * sizeof(V) >= least)
         continue;
       double const b = bytes(h, w, sampled_fill(a, h, w));

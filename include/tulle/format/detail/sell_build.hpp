@@ -30,8 +30,8 @@ struct sell_builder {
   std::size_t places = 0, chunks = 0, wide = 0;
   std::size_t longest = 0; // of the rows in chunks
 
-  static constexpr std::uint8_t repeats =
-      0x80; // in kind while building: offsets as the chunk before
+  // In kind while building: offsets as the chunk before.
+  static constexpr std::uint8_t repeats = 0x80;
 
   std::size_t length(I r) const {
     return static_cast<std::size_t>(a.row_ptr[r + 1] - a.row_ptr[r]);
@@ -337,7 +337,7 @@ struct sell_builder {
     }
     std::size_t const stored = checked_mul(steps, wide, "sell");
     auto const n = static_cast<std::size_t>(a.rows);
-    auto const entries = static_cast<double>(a.nnz);
+    auto const entries = static_cast<double>(b.nnz);
     check_room("sell",
                static_cast<double>(bytes_of(b.view())) + static_cast<double>(stored) * sizeof(V) +
                    static_cast<double>(cols) * sizeof(I) + 2. * static_cast<double>(shorts) +
@@ -453,13 +453,19 @@ template <class V, class I, class O>
 sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu const& where) {
   detail::check_sell_options(o);
   detail::canonical<V, I, O> const c(a, where);
-  detail::sell_builder<V, I, O> builder{c.view, o, where, {}};
+  if (o.symmetric) {
+    detail::check_symmetric("sell", c.view, where);
+    o.split = 0;
+  }
+  detail::stored_part const kept(c.view, o.symmetric, where);
+  detail::sell_builder<V, I, O> builder{kept.view, o, where, {}};
   sell& b = builder.b;
   b.rows = a.rows;
   b.cols = a.cols;
   b.nnz = c.view.nnz;
   b.chunk = o.chunk;
   b.sigma = o.sigma;
+  b.symmetric = o.symmetric;
   builder.wide = static_cast<std::size_t>(o.chunk);
   if (a.rows == 0)
     return std::move(b);
@@ -469,7 +475,7 @@ sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu c
     builder.shape_chunks();
     builder.fill_chunks();
   }
-  detail::sell_values(b, c.view, false, where);
+  detail::sell_values(b, kept.view, false, where);
   return std::move(b);
 }
 
@@ -478,10 +484,13 @@ void sell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   detail::canonical<V, I, O> const c(a, where);
   if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
     detail::refill_mismatch("sell");
+  if (symmetric)
+    detail::check_symmetric("sell", c.view, where, true);
+  detail::stored_part const kept(c.view, symmetric, where);
   // The pattern first, so that a refusal leaves the old values whole.
   if (rows != 0) {
-    detail::sell_values(*this, c.view, true, where);
-    detail::sell_values(*this, c.view, false, where);
+    detail::sell_values(*this, kept.view, true, where);
+    detail::sell_values(*this, kept.view, false, where);
   }
 }
 

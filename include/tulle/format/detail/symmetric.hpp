@@ -98,18 +98,21 @@ void check_symmetric(char const* format, csr_view<V, I, O> const& a, cpu const& 
        format, i, j, j, i);
 }
 
-/// What lies on and below the diagonal of a canonical matrix.
+/// What lies on and below the diagonal of a canonical matrix; or, seen as square blocks of that
+/// side, in its blocks on and below the diagonal.
 template <class V, class I, class O>
-csr<V, I, O> lower_triangle(csr_view<V, I, O> const& a, cpu const& where) {
+csr<V, I, O> lower_triangle(csr_view<V, I, O> const& a, cpu const& where, int side = 1) {
   auto const n = static_cast<std::size_t>(a.rows);
   int const parts = parts_for(static_cast<std::size_t>(a.nnz) + n, where.threads);
   csr<V, I, O> l(unchecked, a.rows, a.cols, array<O>(n + 1, where.memory), {}, {});
   l.row_ptr[0] = 0;
   parallel(parts, [&](int part) {
+    auto const m = static_cast<std::size_t>(side);
     for (std::size_t i = split(n, part, parts), end = split(n, part + 1, parts); i < end; ++i)
-      l.row_ptr[i + 1] = static_cast<O>(
-          std::upper_bound(a.col + a.row_ptr[i], a.col + a.row_ptr[i + 1], static_cast<I>(i)) -
-          (a.col + a.row_ptr[i]));
+      l.row_ptr[i + 1] =
+          static_cast<O>(std::upper_bound(a.col + a.row_ptr[i], a.col + a.row_ptr[i + 1],
+                                          static_cast<I>(std::min(n, i / m * m + m) - 1)) -
+                         (a.col + a.row_ptr[i]));
   });
   for (std::size_t i = 0; i < n; ++i)
     l.row_ptr[i + 1] = static_cast<O>(l.row_ptr[i + 1] + l.row_ptr[i]);
@@ -124,6 +127,21 @@ csr<V, I, O> lower_triangle(csr_view<V, I, O> const& a, cpu const& where) {
   });
   return l;
 }
+
+/// What is stored of a canonical matrix: its lower triangle if that stands for all of it.
+template <class V, class I, class O>
+struct stored_part {
+  csr<V, I, O> lower;
+  csr_view<V, I, O> view;
+
+  stored_part(csr_view<V, I, O> const& a, bool symmetric, cpu const& where, int side = 1)
+      : view(a) {
+    if (!symmetric)
+      return;
+    lower = lower_triangle(a, where, side);
+    view = lower.view();
+  }
+};
 
 /// The symmetric matrix whose lower triangle is `l`, which is canonical.
 template <class V, class I, class O>
