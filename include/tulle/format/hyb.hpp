@@ -68,7 +68,10 @@ struct hyb_view {
   /// f(name, pointer, size) for each array.
   template <class F>
   void arrays(F&& f) const {
-    regular().arrays(f);
+    std::size_t const stored = regular().stored();
+    f("row_len", row_len, static_cast<std::size_t>(rows));
+    f("col", col, stored);
+    f("val", val, stored);
     f("coo_row", coo_row, static_cast<std::size_t>(rest));
     f("coo_col", coo_col, static_cast<std::size_t>(rest));
     f("coo_val", coo_val, static_cast<std::size_t>(rest));

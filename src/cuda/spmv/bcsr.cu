@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in bcsr: lanes side by side read a block's values side by side, and a
-// lane keeps its place in the block, so the lanes of a row are added once, at the end of a block
-// row. Blocks of 3 x 3 take nine lanes, so a warp has three of them at work.
+// y = alpha A x + beta y, A in bcsr. Lanes side by side read a block's values side by side, and a
+// lane keeps its place in the block, so lanes are added up once a block row. Blocks of 3 x 3 take
+// nine lanes: a warp has three of them at work. It goes through the blocks of several block rows
+// without a stop in between, or a thread block has one block row where those are long. Blocks of
+// 1 x 1 are csr, and go its ways.
 //
-// A block row is summed by 1 to 32 lanes' worth of blocks at once (`share`), by a whole thread
-// block where it is long, in an order that the matrix alone decides. A hole is multiplied like an
-// entry; a row whose sum is NaN is taken again from the entries alone.
+// A hole is multiplied like an entry; a row whose sum is NaN is taken again from the entries alone.
+// The matrix alone decides the order of additions.
+//
+// Bytes that must move, double with 32-bit indices: 76 a block of 3 x 3, where csr has 108.
 #include "tulle/format/bcsr.hpp"
 
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
-
-#include <cstdlib>
+#include "cuda/spmv/compressed.cuh"
 
 namespace tulle::simt {
 namespace {
@@ -20,7 +22,24 @@ namespace {
 template <class V, class I, class O>
 using view = bcsr_view<V, I, O, space::device>;
 
+// Times the bound of csr on an H200, fem 500000 in double: 4 steps of a lane on their way, and the
+// next 4 while x is fetched, 1.16; 6 and no next 1.11, 8 at 3 blocks a multiprocessor 1.02. Block
+// rows side by side in a warp, one to nine lanes, 1.13; a block row a warp 0.98. One or two large
+// thread blocks a multiprocessor, each with neighbouring block rows, for the sake of x in the
+// first-level cache: 1.10. Values prefetched into the second-level cache: 0.99 and less.
 constexpr int threads = 256;
+constexpr int per_multiprocessor = 4;
+constexpr int steps = 4;
+constexpr int rows_together(int height) {
+  return height == 3 ? 10 : height == 2 ? 8 : 32 / height;
+}
+// A block row of more slots than this has a thread block of its own. Dense 2048 in double: 8 x 8
+// with 512 threads 1.51, with 256 1.23; 4 x 4 with 512 1.29, with 256 1.68.
+constexpr std::int64_t most_slots = 4096;
+constexpr int team_threads(int height) {
+  return height >= 6 ? 512 : 256;
+}
+constexpr int team_steps = 8;
 
 template <class V, class I, class O>
 struct product {
@@ -126,156 +145,121 @@ __device__ V sum_blocks(product<V, I, O> const& c, O k, O end, int step, int slo
   return sum;
 }
 
+/// Read once, so it need not stay in the first-level cache.
 template <class T>
 __device__ T load_once(T const* from) {
-  T to;
-  if constexpr (sizeof(T) == 4) {
-    unsigned a;
-    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(a) : "l"(from));
-    memcpy(&to, &a, 4);
-  } else if constexpr (sizeof(T) == 8) {
-    unsigned long long a;
-    asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(a) : "l"(from));
-    memcpy(&to, &a, 8);
-  } else {
-    unsigned long long a[2];
-    asm("ld.global.nc.L1::no_allocate.v2.u64 {%0, %1}, [%2];" : "=l"(a[0]), "=l"(a[1]) : "l"(from));
-    memcpy(&to, a, 16);
-  }
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+  union {
+    T to;
+    unsigned narrow;
+    unsigned long long wide[sizeof(T) == 16 ? 2 : 1];
+  };
+  if constexpr (sizeof(T) == 4)
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(narrow) : "l"(from));
+  else if constexpr (sizeof(T) == 8)
+    asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(wide[0]) : "l"(from));
+  else
+    asm("ld.global.nc.L1::no_allocate.v2.u64 {%0, %1}, [%2];"
+        : "=l"(wide[0]), "=l"(wide[1])
+        : "l"(from));
   return to;
 }
 
-/// Block rows that a warp goes through without a stop in between.
-constexpr int rows_together(int height) {
-  return height <= 2 ? 8 : height == 3 ? 5 : 32 / height;
-}
-
-/// A lane that comes to the next block row puts its sum aside. A thread block has the groups of
-/// block rows from start[its number] on, neighbours one after the other, so that x stays in the
-/// first-level cache.
-template <int H, int W, int TH, int per_sm, int unroll, bool ahead, class V, class I, class O>
-__global__ void __launch_bounds__(TH, per_sm)
-    stream_kernel(__grid_constant__ product<V, I, O> const c, I const* start, int per) {
+/// A warp has rows_together(H) block rows. A lane that comes to the next of them puts its sum aside.
+template <int H, int W, class V, class I, class O>
+__global__ void __launch_bounds__(threads, per_multiprocessor)
+    rows_kernel(__grid_constant__ product<V, I, O> const c) {
   using S = shape<H, W, V>;
   using U = std::make_unsigned_t<I>; // a block may end a little beyond the last column
   constexpr int R = rows_together(H), vec = S::vec, step = S::at_once;
+  static_assert(R * H <= 32 && R < 32);
   struct alignas(vec * sizeof(V)) pack {
     V at[vec];
   };
-  __shared__ V parts[TH / 32][R][32];
-  __shared__ O ends_of_rows[TH / 32][R];
+  __shared__ V parts[threads / 32][R][33]; // 33: else rows of it are in the same banks
+  __shared__ O ends_of_rows[threads / 32][R];
   int const lane = threadIdx.x % 32;
   auto& part = parts[threadIdx.x / 32];
   auto& ends = ends_of_rows[threadIdx.x / 32];
   std::int64_t const block_rows = (std::int64_t{c.a.rows} + H - 1) / H;
+  std::int64_t const first = (blockIdx.x * std::int64_t{threads / 32} + threadIdx.x / 32) * R;
+  if (first >= block_rows)
+    return;
+  int const n = static_cast<int>(block_rows - first < R ? block_rows - first : R);
+  O const ptr = lane <= n ? c.a.block_ptr[first + lane] : 0;
+  if (lane > 0 && lane <= n)
+    ends[lane - 1] = ptr;
+  O const end = __shfl_sync(whole_warp, ptr, n);
+  O k = __shfl_sync(whole_warp, ptr, 0) + lane / S::lanes;
+  if (lane / S::lanes >= step)
+    k = end; // a lane too many
+  __syncwarp();
   int const slot = lane % S::lanes * vec;
   U const column = static_cast<U>(slot % W);
   U const last = static_cast<U>(c.a.cols - 1);
   V const* const val = c.a.val + slot;
-  int const share = static_cast<int>(blockIdx.x) % (gridDim.x / per) * per +
-                    static_cast<int>(blockIdx.x) / (gridDim.x / per);
-  I const stop = start[share + 1];
-  for (std::int64_t group = start[share] + std::int64_t{threadIdx.x / 32}; group < stop;
-       group += TH / 32) {
-    std::int64_t const first = group * R;
-    int const n = static_cast<int>(block_rows - first < R ? block_rows - first : R);
-    O const ptr = lane <= n ? c.a.block_ptr[first + lane] : 0;
-    if (lane > 0 && lane <= n)
-      ends[lane - 1] = ptr;
-    O const end = __shfl_sync(whole_warp, ptr, n);
-    O k = __shfl_sync(whole_warp, ptr, 0) + lane / S::lanes;
-    if (lane / S::lanes >= step)
-      k = end; // a lane too many
-    __syncwarp();
-    I col[unroll];
-    pack v[unroll];
-    auto const load = [&](O from) {
+  I col[steps];
+  pack v[steps];
+  auto const load = [&](O from) {
 #pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        O const b = from + u * step;
-        col[u] = b < end ? load_once(c.a.block_col + b) : 0;
-        v[u] = b < end ? load_once(reinterpret_cast<pack const*>(
-                             val + static_cast<std::int64_t>(b) * (H * W)))
-                       : pack{};
-      }
-    };
-    V sum = 0;
-    int row = 0;
-    O next = ends[0];
-    if (ahead)
-      load(k);
-    for (; k < end; k += unroll * step) {
-      if (!ahead)
-        load(k);
-      V x[unroll][vec];
-      pack now[unroll];
+    for (int u = 0; u < steps; ++u) {
+      O const b = from + u * step;
+      col[u] = b < end ? load_once(c.a.block_col + b) : 0;
+      v[u] = b < end ? load_once(reinterpret_cast<pack const*>(
+                           val + static_cast<std::int64_t>(b) * (H * W)))
+                     : pack{};
+    }
+  };
+  V sum = 0;
+  int row = 0;
+  O next = ends[0];
+  load(k);
+  for (; k < end; k += steps * step) {
+    V x[steps][vec];
+    pack now[steps];
 #pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        now[u] = v[u];
+    for (int u = 0; u < steps; ++u) {
+      now[u] = v[u];
 #pragma unroll
-        for (int e = 0; e < vec; ++e) {
-          U const j = static_cast<U>(col[u]) * U(W) + column + U(e);
-          x[u][e] = k + u * step < end ? __ldg(c.x + (j < last ? j : last)) : V(0);
-        }
-      }
-      if (ahead)
-        load(k + unroll * step);
-#pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        while (k + u * step >= next && row + 1 < n) {
-          part[row][lane] = sum;
-          sum = 0;
-          next = ends[++row];
-        }
-#pragma unroll
-        for (int e = 0; e < vec; ++e)
-          sum = fma(now[u].at[e], x[u][e], sum);
+      for (int e = 0; e < vec; ++e) {
+        U const j = static_cast<U>(col[u]) * U(W) + column + U(e);
+        x[u][e] = k + u * step < end ? __ldg(c.x + (j < last ? j : last)) : V(0);
       }
     }
-    for (; row < n; ++row) {
-      part[row][lane] = sum;
-      sum = 0;
+    load(k + steps * step);
+#pragma unroll
+    for (int u = 0; u < steps; ++u) {
+      while (k + u * step >= next && row + 1 < n) {
+        part[row][lane] = sum;
+        sum = 0;
+        next = ends[++row];
+      }
+#pragma unroll
+      for (int e = 0; e < vec; ++e)
+        sum = fma(now[u].at[e], x[u][e], sum);
     }
-    __syncwarp();
-    int const r = lane % H;
-    if (lane < n * H)
-#pragma unroll
-      for (int b = 0; b < step; ++b)
-#pragma unroll
-        for (int j = 0; j < W / vec; ++j)
-          sum += part[lane / H][b * S::lanes + r * (W / vec) + j];
-    finish(c, lane < n * H, first + lane / H, r, sum);
-    __syncwarp();
   }
-}
-
-/// start[s], s from 0 to `shares`: the first group of share s, such that all have about as many
-/// blocks and block rows.
-template <class I, class O>
-__global__ void start_kernel(I* start, int shares, O const* block_ptr, I block_rows, int together) {
-  int const s = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (s > shares)
-    return;
-  I const groups = (block_rows - 1) / together + 1;
-  std::int64_t const all = std::int64_t{block_ptr[block_rows]} + block_rows;
-  std::int64_t const wanted = all / shares * s;
-  I lo = 0;
-  for (I hi = groups; lo < hi;) {
-    I const mid = lo + (hi - lo) / 2;
-    if (std::int64_t{block_ptr[mid * together]} + mid * together < wanted)
-      lo = mid + 1;
-    else
-      hi = mid;
+  for (; row < n; ++row) {
+    part[row][lane] = sum;
+    sum = 0;
   }
-  start[s] = s == shares ? groups : lo;
+  __syncwarp();
+  int const r = lane % H;
+  if (lane < n * H)
+#pragma unroll
+    for (int b = 0; b < step; ++b)
+#pragma unroll
+      for (int j = 0; j < W / vec; ++j)
+        sum += part[lane / H][b * S::lanes + r * (W / vec) + j];
+  finish(c, lane < n * H, first + lane / H, r, sum);
 }
 
 /// A thread block has one block row.
-template <int H, int W, int unroll, int team_threads, class V, class I, class O>
-__global__ void __launch_bounds__(team_threads)
+template <int H, int W, class V, class I, class O>
+__global__ void __launch_bounds__(team_threads(H))
     team_kernel(__grid_constant__ product<V, I, O> const c) {
   using S = shape<H, W, V>;
-  constexpr int warps = team_threads / 32;
+  constexpr int warps = team_threads(H) / 32;
   __shared__ V part[warps][H];
   int const lane = threadIdx.x % 32;
   int const warp = threadIdx.x / 32;
@@ -284,7 +268,7 @@ __global__ void __launch_bounds__(team_threads)
   std::int64_t const i = blockIdx.x;
   V sum = 0;
   if (unit < S::at_once)
-    sum = sum_blocks<S::vec, unroll>(
+    sum = sum_blocks<S::vec, team_steps>(
         c, static_cast<O>(c.a.block_ptr[i] + warp * S::at_once + unit), c.a.block_ptr[i + 1],
         S::at_once * warps, slot, H * W, W);
   sum = sum_lanes<W / S::vec, 1>(sum);
@@ -319,10 +303,10 @@ __global__ void __launch_bounds__(threads)
     int const slot = size < 32 ? at % size : at;
     V sum = 0;
     if (is_on && (size < 32 ? at < at_once * size : slot < size))
-      sum = sum_blocks<1, 4>(c,
-                             static_cast<O>(c.a.block_ptr[i] + warp % team * at_once +
-                                            (size < 32 ? at / size : 0)),
-                             c.a.block_ptr[i + 1], at_once * team, slot, size, w);
+      sum = sum_blocks<1, steps>(c,
+                                 static_cast<O>(c.a.block_ptr[i] + warp % team * at_once +
+                                                (size < 32 ? at / size : 0)),
+                                 c.a.block_ptr[i + 1], at_once * team, slot, size, w);
     part[warp][at] = sum;
   }
   if (team == 1)
@@ -340,69 +324,60 @@ __global__ void __launch_bounds__(threads)
   finish(c, is_on && lane < h, i, lane, sum);
 }
 
-inline int SHARES(plan_view const& p) { char const* e = std::getenv("K4"); int k = e ? std::atoi(e) / 1000 : 0; return p.multiprocessors * (k ? k : 2); }
-enum : int { way }; // in plan_view::info
-enum : std::int64_t { stream_of_rows, team };
+template <class V, class I, class O>
+bool is_csr(view<V, I, O> const& a) {
+  return a.height == 1 && a.width == 1 && !a.pattern;
+}
+
+template <class V, class I, class O>
+std::size_t block_rows(view<V, I, O> const& a) {
+  return ceil_div(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(a.height));
+}
 
 template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed)
     refuse("bcsr", "transposed products have no kernel");
-  std::int64_t const block_rows = (std::int64_t{a.rows} + a.height - 1) / a.height;
-  std::int64_t const average = block_rows == 0 ? 0 : a.blocks / block_rows;
-  std::int64_t const values = average * a.height * a.width; // of a block row
-  p.info[way] = values < 4096 ? stream_of_rows : team;
-  p.method = p.info[way] == team ? "blocks, a team a block row" : "blocks";
-  return static_cast<std::size_t>(SHARES(p) + 1) * sizeof(I);
+  if (is_csr(a)) {
+    carver work;
+    reserve_lines<V>(a.rows, a.blocks, work);
+    return work.used();
+  }
+  std::size_t const n = block_rows(a);
+  std::int64_t const average = n == 0 ? 0 : a.blocks / static_cast<std::int64_t>(n);
+  p.info[0] = average * a.height * a.width >= most_slots;
+  p.method = p.info[0] ? "long block rows" : "block rows";
+  return 0;
 }
 
 template <class V, class I, class O>
-void fill(view<V, I, O> a, plan_view const& p) {
-  auto const block_rows = static_cast<I>((std::int64_t{a.rows} + a.height - 1) / a.height);
-  int const shares = SHARES(p);
-  if (block_rows > 0)
-    launch(start_kernel<I, O>, ceil_div(std::size_t(shares) + 1, std::size_t{128}), 128, p.stream,
-           static_cast<I*>(p.work), shares, a.block_ptr, block_rows, rows_together(a.height));
+void fill(view<V, I, O> a, plan_view& p) {
+  if (!is_csr(a))
+    return;
+  carver work(p.work);
+  fill_lines<V>(a.rows, a.blocks, a.block_ptr, p, work);
 }
 
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
+  if (is_csr(a)) {
+    carver work(p.work);
+    return run_lines<V, I, O>(alpha, {a.rows, a.blocks, a.block_ptr, a.block_col, a.val, nullptr},
+                              x, beta, y, p, work, stream);
+  }
   product<V, I, O> const c{a, alpha, beta, x, y};
-  if (a.rows == 0)
-    return;
-  auto const block_rows =
-      static_cast<std::size_t>((std::int64_t{a.rows} + a.height - 1) / a.height);
-  char const* e = std::getenv("K4");
-  int const kk = e ? std::atoi(e) : 0;
-  auto const go = [&]<int n>(std::integral_constant<int, n>) {
-    if (p.info[way] == team) {
-      if constexpr (n > 3 && sizeof(V) == 8 && sizeof(I) == 4) {
-        if (kk == 1) return launch(team_kernel<n, n, 8, 512, V, I, O>, block_rows, 512, stream, c);
-        if (kk == 2) return launch(team_kernel<n, n, 4, 512, V, I, O>, block_rows, 512, stream, c);
-        if (kk == 3) return launch(team_kernel<n, n, 8, 256, V, I, O>, block_rows, 256, stream, c);
-      }
-      return launch(team_kernel<n, n, 4, 256, V, I, O>, block_rows, 256, stream, c);
-    }
-    auto const by = [&]<int TH, int per_sm, int unroll, bool ahead>() {
-      launch(stream_kernel<n, n, TH, per_sm, unroll, ahead, V, I, O>,
-             static_cast<std::size_t>(p.multiprocessors * per_sm), TH, stream, c, static_cast<I const*>(p.work), per_sm);
-    };
-    if constexpr (n == 3 && sizeof(V) == 8 && sizeof(I) == 4) {
-      if (kk == 1001) return by.template operator()<1024, 1, 4, true>();
-      if (kk == 1002) return by.template operator()<1024, 1, 6, false>();
-      if (kk == 1003) return by.template operator()<1024, 1, 3, true>();
-      if (kk == 2001) return by.template operator()<512, 2, 4, true>();
-      if (kk == 2002) return by.template operator()<768, 2, 2, true>();
-      if (kk == 2003) return by.template operator()<768, 2, 3, false>();
-      if (kk == 4001) return by.template operator()<256, 4, 4, true>();
-    }
-    by.template operator()<512, 2, 4, true>();
+  std::size_t const n = block_rows(a);
+  bool const in_teams = p.info[0] != 0;
+  auto const go = [&]<int side>(std::integral_constant<int, side>) {
+    if (in_teams)
+      launch(team_kernel<side, side, V, I, O>, n, team_threads(side), stream, c);
+    else
+      launch(rows_kernel<side, side, V, I, O>,
+             ceil_div(n, std::size_t{rows_together(side) * threads / 32}), threads, stream, c);
   };
   bool const is_aligned = reinterpret_cast<std::uintptr_t>(a.val) % 16 == 0;
-  if (a.height == a.width && is_aligned && !(kk == 100))
+  if (a.height == a.width && is_aligned)
     switch (a.height) {
-    case 1:
-      return go(std::integral_constant<int, 1>());
     case 2:
       return go(std::integral_constant<int, 2>());
     case 3:
@@ -414,10 +389,9 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
     case 8:
       return go(std::integral_constant<int, 8>());
     }
-  bool const in_teams = p.info[way] == team;
-  launch(any_kernel<V, I, O>,
-         in_teams ? block_rows : ceil_div(block_rows, std::size_t{threads / 32}), threads, stream,
-         c, in_teams ? threads / 32 : 1);
+  constexpr int warps = threads / 32;
+  launch(any_kernel<V, I, O>, in_teams ? n : ceil_div(n, std::size_t{warps}), threads, stream, c,
+         in_teams ? warps : 1);
 }
 
 } // namespace

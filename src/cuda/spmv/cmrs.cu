@@ -12,14 +12,13 @@
 //             `modulo` sums a row and warp of the layout do, in one turn. Padding is left out.
 //
 // Strips longer than the others wait for are cut, their pieces kept in the workspace; whichever
-// warp comes last adds them, in an order that the matrix alone decides. Bytes that must move, double
-// with 32-bit indices: 12 a slot, 8 + 4 / height a row and 8 a column.
+// warp comes last adds them, in an order that the matrix alone decides. Bytes that must move,
+// double with 32-bit indices: 12 a slot, 8 + 4 / height a row and 8 a column.
 #include "tulle/format/cmrs.hpp"
 
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
 
-#include <cstdlib>
 #include <vector>
 
 namespace tulle::simt {
@@ -30,17 +29,27 @@ using view = cmrs_view<V, I, O, space::device>;
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
+constexpr int sums_room = 256; // of a sorted strip: circuit, strips of 32, .56; 128 .50; 512 .49
 constexpr std::int64_t piece_slots = 1024; // of a strip that is cut: a multiple of any warp
 constexpr std::int64_t long_strip = 2 * piece_slots;
 
-enum order : int { by_rows, short_rows, sorted, padded };
+enum order : int { by_rows, sorted, padded };
+
+// Windows of 32 slots whose loads are asked for together, and blocks that a multiprocessor is to
+// hold. csr_bound_ratio on poisson2d5 and fem, strips of 32, by windows and blocks: sorted 2, 8
+// .64 .56; 4, 8 .54 .57; 4, 6 .53 .53; 5, 6 .61 .50; 8, 5 .48 .47. By rows 2, 8 .65 .55; 4, 8 .49
+// .53; 4, 6 .58 .59; 5, 6 .67 .57; 8, 5 .53 .54.
+template <order of, class I>
+struct tuned {
+  static constexpr int windows = of == sorted ? 2 : of == by_rows ? 5 : 4;
+  static constexpr int resident = sizeof(I) == 8 ? 4 : of == sorted ? 8 : 6;
+};
 
 /// A piece of a strip that is cut.
 struct piece {
   std::int64_t strip;
   std::int64_t first; // piece of the strip, in the list
   std::int64_t count; // pieces of it
-  std::int64_t pad;
 };
 
 template <class V>
@@ -53,10 +62,9 @@ struct cut_strips {
 
 struct strips_shape {
   int height, bits;
-  int sums;   // of a row
-  int values; // of a warp, in shared memory
-  int turns;  // sorted: of lanes / sums lanes each
-  int warp, modulo; // padded: of a window
+  int sums;         // of a row
+  int turns;        // sorted: of `sums` lanes each
+  int warp, modulo; // padded: of the layout, as far as 32 lanes go
   std::int64_t strips;
 };
 
@@ -69,13 +77,14 @@ __device__ V across(V sum, int height) {
 }
 
 /// of: how slots are ordered.
-template <order of, int batch, int resident, class V, class I, class O>
-__global__ void __launch_bounds__(threads, resident)
+template <order of, class V, class I, class O>
+__global__ void __launch_bounds__(threads, tuned<of, I>::resident)
     strips_kernel(V alpha, view<V, I, O> a, V const* __restrict__ x, V beta, V* __restrict__ y,
                   strips_shape s, cut_strips<V> cut) {
+  constexpr int batch = tuned<of, I>::windows;
   extern __shared__ double raw[];
   int const lane = threadIdx.x % 32;
-  V* const sums = reinterpret_cast<V*>(raw) + threadIdx.x / 32 * s.values;
+  V* const sums = reinterpret_cast<V*>(raw) + threadIdx.x / 32 * s.height * s.sums;
   std::int64_t const at = blockIdx.x * std::int64_t{warps} + threadIdx.x / 32;
   bool const is_piece = at < cut.pieces;
   std::int64_t strip = at - cut.pieces;
@@ -95,9 +104,8 @@ __global__ void __launch_bounds__(threads, resident)
     return;
   }
 
-  if (of != short_rows)
-    for (int k = lane; k < s.height * s.sums; k += 32)
-      sums[k] = 0;
+  for (int k = lane; k < s.height * s.sums; k += 32)
+    sums[k] = 0;
   __syncwarp();
   using U = std::make_unsigned_t<I>;
   int slot = 0;
@@ -105,9 +113,6 @@ __global__ void __launch_bounds__(threads, resident)
     slot = lane % s.sums * s.height;
   if (of == padded)
     slot = (lane / s.warp * s.modulo + lane % s.modulo) * s.height;
-  int current = 0; // by rows: the row that windows are full of, and the lanes' sums of it
-  V full = 0;
-  V short_sum[2] = {};
   for (std::int64_t k = begin + lane; k - lane < end; k += 32 * batch) {
     I word[batch];
     V v[batch];
@@ -121,43 +126,6 @@ __global__ void __launch_bounds__(threads, resident)
     for (int j = 0; j < batch; ++j)
       if (word[j] >= 0) // neither padding nor behind the end
         v[j] *= __ldg(x + (static_cast<U>(word[j]) >> s.bits));
-    if constexpr (of == short_rows) {
-      // Products side by side, and where rows begin and end; then a lane a row.
-      auto* const bounds = reinterpret_cast<unsigned short*>(sums + 34 * batch);
-      int const n = end - (k - lane) < 32 * batch ? static_cast<int>(end - (k - lane)) : 32 * batch;
-      __syncwarp();
-      for (int r = lane; r < s.height; r += 32)
-        bounds[2 * r] = bounds[2 * r + 1] = 0;
-      __syncwarp();
-      int last = 0; // row of the last slot before
-#pragma unroll
-      for (int j = 0; j < batch; ++j) {
-        int const q = 32 * j + lane;
-        int const r = static_cast<int>(word[j]) & (s.height - 1);
-        int other = __shfl_up_sync(whole_warp, r, 1);
-        if (lane == 0)
-          other = last;
-        last = __shfl_sync(whole_warp, r, 31);
-        if (q < n) {
-          sums[q + q / 16] = v[j];
-          if (q == 0 || r != other)
-            bounds[2 * r] = static_cast<unsigned short>(q);
-          if (q != 0 && r != other)
-            bounds[2 * other + 1] = static_cast<unsigned short>(q);
-          if (q == n - 1)
-            bounds[2 * r + 1] = static_cast<unsigned short>(n);
-        }
-      }
-      __syncwarp();
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-        if (lane + 32 * h < s.height) {
-          int const stop = bounds[2 * (lane + 32 * h) + 1];
-          for (int q = bounds[2 * (lane + 32 * h)]; q < stop; ++q)
-            short_sum[h] += sums[q + q / 16];
-        }
-      continue;
-    }
 #pragma unroll
     for (int j = 0; j < batch; ++j) {
       int const r = static_cast<int>(word[j]) & (s.height - 1);
@@ -165,18 +133,6 @@ __global__ void __launch_bounds__(threads, resident)
         // Lanes behind the end are of row height - 1 and hold zeros.
         int const other = __shfl_up_sync(whole_warp, r, 1);
         unsigned const heads = __ballot_sync(whole_warp, lane == 0 || r != other);
-        if (heads == 1) {
-          if (r != current) {
-            V const sum = reduce<32>(full);
-            if (lane == 0)
-              sums[current] += sum;
-            __syncwarp();
-            current = r;
-            full = 0;
-          }
-          full += v[j];
-          continue;
-        }
         unsigned const mine = heads & (0xffffffffu >> (31 - lane));
         int const start = 31 - __clz(static_cast<int>(mine));
 #pragma unroll
@@ -202,16 +158,7 @@ __global__ void __launch_bounds__(threads, resident)
     }
   }
 
-  if (of == by_rows) {
-    V const sum = reduce<32>(full);
-    if (lane == 0)
-      sums[current] += sum;
-    __syncwarp();
-  }
-
   auto const row_sum = [&](int r) {
-    if (of == short_rows)
-      return r < 32 ? short_sum[0] : short_sum[1];
     V sum = 0;
     for (int k = r; k < s.height * s.sums; k += s.height < 32 ? 32 : s.height)
       sum += sums[k];
@@ -268,7 +215,7 @@ std::vector<piece> pieces_of(view<V, I, O> const& a, plan_view const& p) {
     auto const first = static_cast<std::int64_t>(list.size());
     std::int64_t const count = ceil_div(length, piece_slots);
     list.insert(list.end(), static_cast<std::size_t>(count),
-                {static_cast<std::int64_t>(s), first, count, 0});
+                {static_cast<std::int64_t>(s), first, count});
   }
   return list;
 }
@@ -278,7 +225,8 @@ cut_strips<V> cut_at(void* work, std::int64_t pieces, int height) {
   auto const n = static_cast<std::size_t>(pieces);
   auto* const list = static_cast<piece*>(work);
   auto* const sums = reinterpret_cast<V*>(list + n);
-  return {pieces, list, sums, reinterpret_cast<unsigned*>(sums + n * static_cast<unsigned>(height))};
+  return {pieces, list, sums,
+          reinterpret_cast<unsigned*>(sums + n * static_cast<unsigned>(height))};
 }
 
 template <class V, class I, class O>
@@ -309,45 +257,27 @@ template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
           void* stream) {
   cmrs_layout const& l = a.layout;
-  strips_shape s{l.height, l.bits(), 1, 0, 1, 32, 1, static_cast<std::int64_t>(a.strips())};
+  strips_shape s{l.height, l.bits(), 1, 1, 32, 1, static_cast<std::int64_t>(a.strips())};
   if (l.warp != 0) {
     s.warp = l.warp < 32 ? l.warp : 32;
     s.modulo = l.modulo < 32 ? l.modulo : 32;
     s.sums = 32 / s.warp * s.modulo;
   } else if (l.sorted) {
-    int const sums_room = getenv("CMRS_ROOM") ? atoi(getenv("CMRS_ROOM")) : 256;
     s.sums = sums_room / l.height < 32 ? sums_room / l.height : 32;
     s.turns = 32 / s.sums;
   }
   auto const go = [&](auto kernel) {
-    launch_shared(kernel,
-                  ceil_div(static_cast<std::size_t>(s.strips + p.info[0]), std::size_t{warps}),
-                  threads, std::size_t{warps} * static_cast<unsigned>(s.values) * sizeof(V), stream,
-                  alpha, a, x, beta, y, s, cut_at<V>(p.work, p.info[0], l.height));
+    launch_shared(
+        kernel, ceil_div(static_cast<std::size_t>(s.strips + p.info[0]), std::size_t{warps}),
+        threads, std::size_t{warps} * static_cast<unsigned>(s.height * s.sums) * sizeof(V), stream,
+        alpha, a, x, beta, y, s, cut_at<V>(p.work, p.info[0], l.height));
   };
-  s.values = s.height * s.sums;
-  int const mode = getenv("CMRS_MODE") ? atoi(getenv("CMRS_MODE")) : 0;
-  bool const is_short = a.stored / (a.rows > 0 ? a.rows : 1) < (getenv("CMRS_SHORT") ? atoi(getenv("CMRS_SHORT")) : 12);
-  constexpr int resident = sizeof(I) == 4 ? 6 : 4;
-  auto const with = [&]<int batch, int resident>() {
-    if (l.warp != 0)
-      return go(strips_kernel<padded, batch, resident, V, I, O>);
-    if (l.sorted)
-      return go(strips_kernel<sorted, batch, resident, V, I, O>);
-    if (!is_short)
-      return go(strips_kernel<by_rows, batch, resident, V, I, O>);
-    s.values = 34 * batch + ceil_div(4 * l.height, static_cast<int>(sizeof(V)));
-    go(strips_kernel<short_rows, batch, resident, V, I, O>);
-  };
-  if constexpr (sizeof(V) == 8 && sizeof(I) == 4) {
-    switch (mode) {
-    case 1: return with.template operator()<4, 8>();
-    case 2: return with.template operator()<2, 8>();
-    case 3: return with.template operator()<8, 5>();
-    case 4: return with.template operator()<5, 6>();
-    }
-  }
-  with.template operator()<4, resident>();
+  if (l.warp != 0)
+    go(strips_kernel<padded, V, I, O>);
+  else if (l.sorted)
+    go(strips_kernel<sorted, V, I, O>);
+  else
+    go(strips_kernel<by_rows, V, I, O>);
 }
 
 } // namespace

@@ -9,8 +9,8 @@
 // goes to the lane where its row ends by a segmented scan.
 //
 // Unlike the thesis, rows that warps share are not added by atomics, and sums are not differences
-// of prefix sums: an Inf in one row would be a NaN in the next. A block adds the pieces of its warps
-// in order. Rows that blocks share wait in the workspace: whichever block comes last adds the
+// of prefix sums: an Inf in one row would be a NaN in the next. A block adds the pieces of its
+// warps in order. Rows that blocks share wait in the workspace: whichever block comes last adds the
 // pieces, in an order that the matrix alone decides, so one launch does and bits stay the same.
 //
 // Bytes that must move, double with 32-bit indices: 12 an entry, 4 for each sigma entries, 8 a row
@@ -20,7 +20,6 @@
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
 
-#include <cstdlib>
 #include <vector>
 
 namespace tulle::simt {
@@ -31,7 +30,19 @@ using view = csr5_view<V, I, O, space::device>;
 
 constexpr int warps = 8; // of a block; even, so that a block begins with a tile whatever omega
 constexpr int threads = 32 * warps;
-constexpr int most_empty_rows = 1 << 14;  // of a tile: beyond, y is gone through first
+constexpr int most_empty_rows = 1 << 14; // of a tile: beyond, y is gone through first
+// Sums that shared memory holds for a warp: so many times what there are on average, and some.
+constexpr double room_factor = 1.25;
+constexpr int room_more = 32;
+
+// Blocks that a multiprocessor is to hold, and steps whose loads are asked for together. Tiles of
+// 16 steps, csr_bound_ratio on poisson2d5 and fem, by steps and blocks: 8, 6 .81 .81; 4, 6 .76 .78;
+// 16, 6 .76 .77; 4, 8 .63 .68; 8, 8 .65 .68; all 16 with 4 blocks .62 on poisson2d5. Of 12 steps:
+// 4, 6 .84 .75; 4, 8 .71 .66. To ask for x in the order of csr, turned in shared memory, took 1.2
+// to 1.4 times as long, for the blocks that the room costs.
+template <class I>
+constexpr int resident = sizeof(I) == 4 ? 6 : 4; // registers for more lie behind the loads
+constexpr int few_steps = 4, many_steps = 8;
 static_assert(warps % 2 == 0 && warps <= 16);
 
 /// What a warp leaves to its block: the row that its entries begin in, whose first part may be with
@@ -62,7 +73,7 @@ block_ends<V> ends_at(void* work, std::size_t blocks) {
 
 /// What is known of all tiles of a product.
 struct tiles_shape {
-  int omega_bits;     // omega is 2 to that
+  int omega_bits; // omega is 2 to that
   int sigma;
   int y_bits, before; // bits of y_offset, and all before the flags
   int room;           // sums of a warp that shared memory holds
@@ -79,8 +90,9 @@ __device__ I row_of(std::make_unsigned_t<I> pointer) {
 /// Of rows that blocks share: those of lanes where `is_member`, of block b, beginning there or
 /// before. All lanes of one warp.
 template <class V, class I, class O>
-__device__ void join(bool is_member, I row, V piece, std::int64_t b, V alpha, view<V, I, O> const& a,
-                     V beta, V* y, tiles_shape const& s, block_ends<V> const& ends) {
+__device__ void join(bool is_member, I row, V piece, std::int64_t b, V alpha,
+                     view<V, I, O> const& a, V beta, V* y, tiles_shape const& s,
+                     block_ends<V> const& ends) {
   std::int64_t from = 0, to = 0;
   bool is_last = false;
   if (is_member) {
@@ -188,8 +200,8 @@ __device__ void join_warps(warp_end<V, I> const* of_warp, std::int64_t b, V alph
     join(is_member, row, sum, b, alpha, a, beta, y, s, ends);
 }
 
-/// The sum of a lane since its last flag; flag(sum) at each. steps: of the lane, 0 where that is not
-/// known.
+/// The sum of a lane since its last flag; flag(sum) at each. steps: of the lane, 0 where that is
+/// not known.
 template <int steps, int batch, class V, class I, class F>
 __device__ V sum_lane(I const* col, V const* val, V const* x, int stride, int sigma, unsigned flags,
                       F flag) {
@@ -266,8 +278,8 @@ __device__ lane_rows<I, O> rows_of(view<V, I, O> const& a, tiles_shape const& s,
 }
 
 /// is_tile: omega is 32.
-template <bool is_tile, int steps, int batch, int resident, class V, class I, class O>
-__global__ void __launch_bounds__(threads, resident)
+template <bool is_tile, int steps, int batch, class V, class I, class O>
+__global__ void __launch_bounds__(threads, resident<I>)
     tiles_kernel(V alpha, view<V, I, O> a, V const* __restrict__ x, V beta, V* __restrict__ y,
                  tiles_shape s, block_ends<V> ends) {
   using U = std::make_unsigned_t<O>;
@@ -285,7 +297,8 @@ __global__ void __launch_bounds__(threads, resident)
   U const at = U{b} * threads + threadIdx.x; // lane of all
   U const lanes = static_cast<U>(s.lanes);
   if (at - lane < lanes) {
-    int const end_lane = is_tile || lanes - (at - lane) >= 32 ? 31 : static_cast<int>(lanes - (at - lane)) - 1;
+    int const end_lane =
+        is_tile || lanes - (at - lane) >= 32 ? 31 : static_cast<int>(lanes - (at - lane)) - 1;
     bool const is_there = is_tile || lane <= end_lane;
     int const sigma = steps != 0 ? steps : s.sigma;
     V* const stage = sums + threadIdx.x / 32 * s.room;
@@ -436,10 +449,10 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   p.method = "tiles";
   if (a.nnz == 0)
     return 0;
-  // Sums of a warp: a quarter more than there are on average.
   std::int64_t const entries = std::int64_t{32} * a.sigma;
-  auto const sums = static_cast<std::int64_t>(1.25 * static_cast<double>(entries) * a.rows / a.nnz);
-  p.info[0] = sums + 32 < entries ? sums + 32 : entries + 1;
+  double const average = static_cast<double>(entries) * static_cast<double>(a.rows) / a.nnz;
+  double const sums = room_factor * average + room_more;
+  p.info[0] = sums < entries ? static_cast<std::int64_t>(sums) : entries;
   // A run of empty rows is the work of one warp: not where it is long.
   std::int64_t const n = std::int64_t{a.omega} * a.sigma;
   auto const tiles = static_cast<std::size_t>((a.nnz + n - 1) / n);
@@ -486,31 +499,17 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
                   static_cast<std::size_t>(values) * sizeof(V), stream, alpha, a, x, beta, y, s,
                   ends_at<V>(p.work, static_cast<std::size_t>(s.blocks) + 1));
   };
-  constexpr int resident = sizeof(I) == 4 ? 6 : 4;
   if (a.omega != 32)
-    return go(tiles_kernel<false, 0, 4, resident, V, I, O>);
-  if constexpr (sizeof(V) == 8 && sizeof(I) == 4) {
-    int const mode = getenv("CSR5_MODE") ? atoi(getenv("CSR5_MODE")) : 0;
-    if (a.sigma == 16)
-      switch (mode) {
-      case 1: return go(tiles_kernel<true, 16, 8, 5, V, I, O>);
-      case 2: return go(tiles_kernel<true, 16, 6, 6, V, I, O>);
-      }
-    if (a.sigma == 12)
-      switch (mode) {
-      case 1: return go(tiles_kernel<true, 12, 6, 6, V, I, O>);
-      case 2: return go(tiles_kernel<true, 12, 4, 5, V, I, O>);
-      }
-  }
+    return go(tiles_kernel<false, 0, few_steps, V, I, O>);
   switch (a.sigma) {
   case 8:
-    return go(tiles_kernel<true, 8, 4, resident, V, I, O>);
+    return go(tiles_kernel<true, 8, few_steps, V, I, O>);
   case 12:
-    return go(tiles_kernel<true, 12, 4, resident, V, I, O>);
+    return go(tiles_kernel<true, 12, few_steps, V, I, O>);
   case 16:
-    return go(tiles_kernel<true, 16, 8, resident, V, I, O>);
+    return go(tiles_kernel<true, 16, many_steps, V, I, O>);
   default:
-    return go(tiles_kernel<true, 0, 4, resident, V, I, O>);
+    return go(tiles_kernel<true, 0, few_steps, V, I, O>);
   }
 }
 

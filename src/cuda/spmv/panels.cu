@@ -41,6 +41,7 @@ struct tiles_arguments {
   V* y;
   V alpha, beta;
   int staged_at; // in shared memory
+  int ahead;
 };
 
 template <class V>
@@ -50,27 +51,45 @@ struct job_reader {
   int lanes;
   std::uint32_t chunk, in_chunk; // of this lane in 32 rows side by side
 
-  /// Every `step`th entry from `at` on, n of them.
-  template <class X>
-  __device__ V dot(std::uint32_t at, std::uint32_t step, int n, X const* x) const {
-    constexpr int ahead = 8;
+  /// n entries from `at` on, `step` apart, which `fixed` is where it is not 0.
+  template <int fixed>
+  __device__ V dot(std::uint32_t at, std::int64_t step, int n, V const* x) const {
+    constexpr int ahead = fixed ? 8 : 4;
+    std::int64_t const d = fixed ? fixed : step;
+    V const* v = val + at;
+    std::uint16_t const* c = col + at;
     V sum = 0;
-    for (int k = 0; k < n; k += ahead) {
-      V v[ahead];
-      std::uint32_t c[ahead];
+    V vs[ahead];
+    std::uint32_t cs[ahead];
+#pragma unroll 1
+    for (; n >= ahead; n -= ahead) {
+#pragma unroll
+      for (int j = 0; j < ahead; ++j) {
+        vs[j] = __ldcs(v + j * d);
+        cs[j] = __ldcs(c + j * d);
+      }
 #pragma unroll
       for (int j = 0; j < ahead; ++j)
-        if (k + j < n) {
-          v[j] = __ldcs(val + (at + j * step));
-          c[j] = __ldcs(col + (at + j * step));
-        }
-#pragma unroll
-      for (int j = 0; j < ahead; ++j)
-        if (k + j < n)
-          sum = fma(v[j], x[c[j]], sum);
-      at += ahead * step;
+        sum = fma(vs[j], x[cs[j]], sum);
+      v += ahead * d;
+      c += ahead * d;
     }
+#pragma unroll
+    for (int j = 0; j < ahead - 1; ++j)
+      if (j < n) {
+        vs[j] = __ldcs(v + j * d);
+        cs[j] = __ldcs(c + j * d);
+      }
+#pragma unroll
+    for (int j = 0; j < ahead - 1; ++j)
+      if (j < n)
+        sum = fma(vs[j], x[cs[j]], sum);
     return sum;
+  }
+  __device__ V dot(std::uint32_t at, std::uint32_t step, int n, V const* x) const {
+    return step == 32 ? dot<32>(at, 32, n, x)
+           : step == 1 ? dot<1>(at, 1, n, x)
+                       : dot<0>(at, step, n, x);
   }
 
   /// Four times 32 rows of few entries.
@@ -88,6 +107,7 @@ struct job_reader {
                                               : (q / 2) * 64 * length + q % 2 * 32);
       sum[q] = 0;
     }
+#pragma unroll 1
     for (std::uint32_t k = 0; k < length; ++k) {
       V v[4];
       std::uint32_t c[4];
@@ -118,13 +138,21 @@ __device__ void add_in_order(V* sums, bool on, std::uint32_t row, V sum) {
   }
 }
 
-__device__ long long dbg[8192][4];
-__device__ __forceinline__ long long now() { long long t; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t)); return t; }
+/// Asks the second cache for n elements.
+template <class T>
+__device__ void ask(T const* p, std::uint32_t n) {
+#if __CUDA_ARCH__ >= 900
+  auto const first = reinterpret_cast<std::uintptr_t>(p) & ~std::uintptr_t{15};
+  auto const bytes = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p + n) - first) & ~15u;
+  if (bytes > 0)
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(reinterpret_cast<void const*>(first))), "r"(bytes) : "memory");
+#endif
+}
+
 template <bool shared_sums, class V>
 __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<V> a) {
   extern __shared__ __align__(16) unsigned char memory[];
   V* const staged = reinterpret_cast<V*>(memory + a.staged_at);
-  long long const t0 = now(); long long tw = 0, ts = 0;
   panel_unit const unit = a.units[blockIdx.x];
   V* const sums = shared_sums ? reinterpret_cast<V*>(memory) : a.sums + unit.sums;
   int const lane = threadIdx.x % 32;
@@ -138,12 +166,10 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
   __syncthreads();
   // What a warp waits for are jobs before its own, of warps that wait for none behind them.
   auto const wait_for = [&](int jobs) {
-    long long const b = clock64();
     while (*static_cast<int volatile*>(&done) < jobs) {
     }
     __threadfence_block();
     __syncwarp();
-    tw += clock64() - b;
   };
   auto const finish = [&] {
     __threadfence_block();
@@ -155,7 +181,6 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
   int stage = 0;
   auto const stage_to = [&](int to) {
     for (; stage < to; ++stage) {
-      long long const b = clock64();
       std::int64_t const first = a.stages[unit.stage + stage] * a.width;
       int const n = static_cast<int>(min(static_cast<std::int64_t>(a.width), a.places - first));
       V const* const from = a.x + first;
@@ -166,7 +191,6 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
       __pipeline_commit();
       __pipeline_wait_prior(0);
       __syncthreads();
-      ts += clock64() - b;
     }
   };
 
@@ -176,10 +200,41 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
                              narrow ? lane % static_cast<std::uint32_t>(a.lanes) : lane};
   std::uint16_t const* const row = a.row + unit.slot;
   panel_job const* const jobs = a.jobs + unit.job;
-  int k = threadIdx.x / 32;
-  for (; k < unit.jobs; k += warps) {
-    panel_job const job = jobs[k];
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(jobs + min(k + warps, unit.jobs - 1)));
+  if (threadIdx.x == 0)
+    ask(reinterpret_cast<char const*>(jobs),
+        unit.jobs * static_cast<std::uint32_t>(sizeof(panel_job)));
+  // The warp's next four jobs lie in a register: words of 4 bytes, eight of each.
+  auto const words_of = [&](int k) {
+    int const j = k + lane / 8 * warps;
+    return j < unit.jobs ? __ldg(reinterpret_cast<std::uint32_t const*>(jobs + j) + lane % 8) : 0u;
+  };
+  std::uint32_t words = words_of(threadIdx.x / 32);
+  std::uint32_t next_words = 0;
+  int turn = 0;
+  for (int k = threadIdx.x / 32; k < unit.jobs; k += warps, ++turn) {
+    int const from = turn % 4 * 8;
+    if (from == 0) {
+      if (turn > 0)
+        words = next_words;
+      next_words = words_of(k + 4 * warps);
+    }
+    auto const word = [&](int i) { return __shfl_sync(whole_warp, words, from + i); };
+    panel_job const job{word(0), word(1), word(2), word(3),
+                        static_cast<std::int64_t>(static_cast<std::uint64_t>(word(5)) << 32 | word(4)),
+                        word(6), word(7)};
+    if (a.ahead) { // of the next, from memory to the second cache
+      std::uint32_t const w = from == 24 ? next_words : words;
+      std::uint32_t const e = __shfl_sync(whole_warp, w, (from + 8) % 32);
+      std::uint32_t const s = __shfl_sync(whole_warp, w, (from + 8) % 32 + 2);
+      std::uint32_t const l = s & ((1u << length_bits) - 1);
+      std::uint32_t const n = static_cast<job_kind>(s >> (length_bits + count_bits) & 7) == job_kind::mixed ? l : l * ((s >> length_bits & ((1u << count_bits) - 1)) + 1);
+      char const* const v = reinterpret_cast<char const*>(reader.val + e);
+      char const* const c = reinterpret_cast<char const*>(reader.col + e);
+      for (std::uint32_t o = lane * 128; o < n * sizeof(V); o += 4096)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(v + o));
+      for (std::uint32_t o = lane * 128; o < n * 2; o += 4096)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(c + o));
+    }
     bool const near = job.stage & 1;
     stage_to(static_cast<int>(job.stage / 2));
     V const* const x = a.x + job.panel * a.width;
@@ -233,7 +288,6 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
   }
   stage_to(unit.stages);
   __syncthreads();
-  if (threadIdx.x == 0 && blockIdx.x < 8192) { dbg[blockIdx.x][0] = t0; dbg[blockIdx.x][1] = now(); dbg[blockIdx.x][2] = tw; dbg[blockIdx.x][3] = ts; }
   panel_unit const& end = a.units[blockIdx.x]; // again, not in registers until now
   if (end.whole) {
     V* const y = a.y + end.row;
@@ -436,26 +490,10 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
       y,
       alpha,
       beta,
-      shared_sums ? static_cast<int>(p.info[where_n]) : 0};
+      shared_sums ? static_cast<int>(p.info[where_n]) : 0, knob("TULLE_P_AHEAD", 0)};
   launch_shared(shared_sums ? tiles_kernel<true, V> : tiles_kernel<false, V>,
                 static_cast<std::size_t>(p.info[units_n]), static_cast<int>(p.info[threads_n]),
                 static_cast<std::size_t>(p.info[shared_n]), stream, arguments);
-  static int calls = 0;
-  if (std::getenv("TULLE_P_SAY") && ++calls % 20 == 0) {
-    static long long h[8192][4];
-    cudaDeviceSynchronize();
-    cudaMemcpyFromSymbol(h, dbg, sizeof h);
-    int const n = std::min<int>(8192, p.info[units_n]);
-    std::vector<panel_unit> us(n);
-    cudaMemcpy(us.data(), work, n * sizeof(panel_unit), cudaMemcpyDeviceToHost);
-    long long first = h[0][0], last = 0; double sum = 0;
-    std::vector<int> id(n);
-    for (int i = 0; i < n; ++i) { id[i] = i; first = std::min(first, h[i][0]); last = std::max(last, h[i][1]); sum += h[i][1] - h[i][0]; }
-    std::sort(id.begin(), id.end(), [&](int a, int b) { return h[a][1] - h[a][0] > h[b][1] - h[b][0]; });
-    printf("      kernel %.1f us, mean unit %.1f us\n", (last - first) * 1e-3, sum / n * 1e-3);
-    for (int k : {0, 1, 2, 3, n / 8, n / 4, n / 2, n * 3 / 4, n - 1})
-      printf("      unit %d: begin %.1f took %.1f us wait %.1f stage %.1f (Mcycles*1e-3) jobs %d phases %d rows %d\n", id[k], (h[id[k]][0] - first) * 1e-3, (h[id[k]][1] - h[id[k]][0]) * 1e-3, h[id[k]][2] * 1e-3, h[id[k]][3] * 1e-3, us[id[k]].jobs, us[id[k]].stages, us[id[k]].rows);
-  }
   launch(join_kernel<V>, static_cast<std::size_t>(p.info[joins_n]), join_threads, stream, alpha,
          reinterpret_cast<panel_join const*>(work + p.info[joins_at]), sums, beta, y);
 }

@@ -181,7 +181,7 @@ private:
   void end_tile(std::int64_t panel) {
     std::int64_t const columns = std::min<std::int64_t>(a_.width, a_.places - panel * a_.width);
     bool const stages = may_stage_ && tile_job_ < to_.jobs.size() &&
-                        tile_entries_ * knob("TULLE_P_STAGE", 2) >= columns;
+                        tile_entries_ * 100 >= columns * knob("TULLE_P_STAGE", 50);
     if (stages)
       to_.stages.push_back(panel);
     std::size_t const before = to_.stages.size() - to_.units.back().stage;
@@ -358,7 +358,7 @@ private:
     std::size_t const at = to_.pieces.size();
     if (!counting_)
       to_.pieces.insert(to_.pieces.end(), piece_, piece_ + mixed_);
-    add_job(shape_of(job_kind::mixed, 1, mixed_, repeats), mixed_entry_, mixed_slot_,
+    add_job(shape_of(job_kind::mixed, mixed_entries_, mixed_, repeats), mixed_entry_, mixed_slot_,
             mixed_entries_, at);
     mixed_ = 0;
     mixed_entries_ = 0;
