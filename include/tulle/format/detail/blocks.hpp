@@ -183,7 +183,9 @@ bool is_whole_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a
   O const blocks = static_cast<O>(b.block_ptr[i + 1] - b.block_ptr[i]);
   auto const n = static_cast<O>(blocks * static_cast<O>(b.width));
   I const* const first = a.col + a.row_ptr[top];
-  for (std::size_t r = top; r < top + static_cast<std::size_t>(b.height); ++r)
+  std::size_t const end = std::min(static_cast<std::size_t>(b.rows),
+                                   top + static_cast<std::size_t>(b.height)); // less: no blocks
+  for (std::size_t r = top; r < end; ++r)
     if (a.row_ptr[r + 1] - a.row_ptr[r] != n ||
         (r != top && !same(a.col + a.row_ptr[r], first, static_cast<std::size_t>(n))))
       return false;
