@@ -431,64 +431,50 @@ bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu c
 
 template <class V, class I, class O>
 void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  // What is stored, as a matrix of its own.
+  auto const refill_part = [&](csr_view<V, I, O> const& part, O entries) {
+    if (height == 1 && width == 1) // the arrays of csr
+      return detail::refill_rows("bcsr", rows, cols, entries, part, block_ptr.data(),
+                                 block_col.data(), val.data(), where);
+    bcsr_view<V, I, O> const to = view();
+    auto const each_part = [&](csr_view<V, I, O> const& c, auto&& f) {
+      int const parts = detail::parts_for(val.size() + to.block_rows(), where.threads);
+      detail::parallel(parts, [&](int part) {
+        std::size_t const end = detail::split_block_rows(c, height, part + 1, parts);
+        for (std::size_t i = detail::split_block_rows(c, height, part, parts); i < end; ++i)
+          f(i);
+      });
+    };
+    detail::refill_if(
+        "bcsr", rows, cols, entries, part, where,
+        [&](csr_view<V, I, O> const& c) {
+          bool good = true;
+          if (entries != 0)
+            each_part(c, [&](std::size_t i) {
+              if (!(pattern.empty() ? detail::is_whole_block_row(to, i, c)
+                                    : detail::is_block_row(to, i, c)))
+                __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+            });
+          return good;
+        },
+        [&](csr_view<V, I, O> const& c) {
+          if (entries != 0)
+            each_part(c, [&](std::size_t i) {
+              if (pattern.empty())
+                detail::fill_whole_block_row(to, i, c, val.data());
+              else
+                detail::fill_block_row(to, i, c, val.data());
+            });
+        });
+  };
+  if (!symmetric)
+    return refill_part(a, nnz);
   detail::canonical<V, I, O> const c(a, where);
-  bcsr_view<V, I, O> const to = view();
-  bool good = c.view.rows == rows && c.view.cols == cols && c.view.nnz == nnz;
-  if (!good)
+  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
     detail::refill_mismatch("bcsr");
-  if (nnz == 0)
-    return;
-  if (symmetric)
-    detail::check_symmetric("bcsr", c.view, where, true);
-  detail::stored_part const kept(c.view, symmetric, where, height);
-  csr_view<V, I, O> const& from = kept.view;
-  if (height == 1 && width == 1) // the arrays of csr
-    return detail::refill_rows("bcsr", from, block_ptr.data(), block_col.data(), val.data(), where);
-  auto const each_part = [&](auto&& f) {
-    int const parts = detail::parts_for(val.size() + to.block_rows(), where.threads);
-    detail::parallel(parts, [&](int part) {
-      std::size_t const end = detail::split_block_rows(from, height, part + 1, parts);
-      for (std::size_t i = detail::split_block_rows(from, height, part, parts); i < end; ++i)
-        f(i);
-    });
-  };
-  // f(entry, its column by the pattern, slot, n) for each run; false where a row has less entries
-  // than the pattern, or more.
-  auto const each = [&](std::size_t i, auto&& f) {
-    auto const top = i * static_cast<std::size_t>(height);
-    auto const n = static_cast<std::size_t>(rows);
-    std::size_t row = top;
-    O k = from.row_ptr[top];
-    return detail::each_run(to, i,
-                            [&](std::size_t r, std::size_t j, std::size_t slot, int run) {
-                              for (; row < r; ++row)
-                                if (k != from.row_ptr[row + 1])
-                                  return false;
-                              if (from.row_ptr[row + 1] - k < run || !f(k, j, slot, run))
-                                return false;
-                              k = static_cast<O>(k + run);
-                              return true;
-                            }) &&
-           k == from.row_ptr[row + 1] &&
-           k == from.row_ptr[std::min(n, top + static_cast<std::size_t>(height))];
-  };
-  each_part([&](std::size_t i) {
-    // Columns ascend, so a run is right if its ends are.
-    if (!each(i, [&](O k, std::size_t j, std::size_t, int run) {
-          return static_cast<std::size_t>(from.col[k]) == j &&
-                 static_cast<std::size_t>(from.col[k + run - 1]) == j + std::size_t(run) - 1;
-        }))
-      __atomic_store_n(&good, false, __ATOMIC_RELAXED);
-  });
-  if (!good)
-    detail::refill_mismatch("bcsr");
-  each_part([&](std::size_t i) {
-    each(i, [&](O k, std::size_t, std::size_t slot, int run) {
-      for (int e = 0; e < run; ++e) // a few: less than a call of memmove costs
-        val[slot + static_cast<std::size_t>(e)] = from.val[k + e];
-      return true;
-    });
-  });
+  detail::check_symmetric("bcsr", c.view, where, true);
+  detail::stored_part const kept(c.view, true, where, height);
+  refill_part(kept.view, kept.view.nnz);
 }
 
 } // namespace tulle

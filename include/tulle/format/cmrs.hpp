@@ -163,23 +163,28 @@ void check_column_words(I cols, cmrs_layout const& layout) {
 }
 
 /// f(k, position in csr) for each entry of strip s, in the order stored; row_ptr is that of csr.
-/// Stops where f says false or a row has more entries than csr.
-template <class V, class I, class O, class F>
-bool walk_strip(cmrs_view<V, I, O> const& a, std::size_t s, O const* row_ptr, F f) {
+/// Returns whether its rows are as long as there; where not, positions lead outside of them. A
+/// strip jumps between its rows: what the next one needs of `array`, an array of csr, is asked for
+/// line by line meanwhile. All at once, it took longer than the strip.
+template <class V, class I, class O, class T, class F>
+bool walk_strip(cmrs_view<V, I, O> const& a, std::size_t s, O const* row_ptr, T const* array, F f) {
+  constexpr O line = 64 / sizeof(T);
   auto const h = static_cast<std::size_t>(a.layout.height);
   std::size_t const first = s * h;
   std::size_t const rows = std::min(h, static_cast<std::size_t>(a.rows) - first);
   O next[most_strip_rows];
   std::copy_n(row_ptr + first, rows, next);
-  for (O k = a.strip_ptr[s]; k < a.strip_ptr[s + 1]; ++k) {
-    I const word = a.col[k];
-    if (word < 0)
-      continue;
-    auto const r = static_cast<std::size_t>(word) & (h - 1);
-    if (!f(k, next[r]++))
-      return false;
+  auto ahead = reinterpret_cast<char const*>(array + row_ptr[first + rows]);
+  O const end = a.strip_ptr[s + 1];
+  for (O k = a.strip_ptr[s]; k < end; ahead += 64) {
+    __builtin_prefetch(ahead);
+    for (O const stop = end - k < line ? end : static_cast<O>(k + line); k < stop; ++k) {
+      I const word = a.col[k];
+      if (word >= 0)
+        f(k, next[static_cast<std::size_t>(word) & (h - 1)]++);
+    }
   }
-  return true;
+  return same(next, row_ptr + first + 1, rows);
 }
 
 /// Strip s keeps what the layout promises. Throws where it does not; returns its entries.
@@ -338,10 +343,9 @@ csr<V, I, O> cmrs_view<V, I, O, S>::to_csr(cpu const& where) const {
     c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i + 1] + c.row_ptr[i]);
   detail::parallel(parts, [&](int part) {
     for (std::size_t s = begin_of(part), end = begin_of(part + 1); s < end; ++s)
-      detail::walk_strip(*this, s, c.row_ptr.data(), [&](O k, O to) {
+      detail::walk_strip(*this, s, c.row_ptr.data(), c.val.data(), [&](O k, O to) {
         c.col[to] = static_cast<I>(col[k] >> layout.bits());
         c.val[to] = val[k];
-        return true;
       });
   });
   return c;
@@ -396,48 +400,39 @@ cmrs<V, I, O> cmrs<V, I, O>::from_csr(csr<V, I, O>&& a, cmrs_options o, cpu cons
 
 template <class V, class I, class O>
 void cmrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
-    detail::refill_mismatch("cmrs");
-  if (nnz == 0)
-    return;
-  // As many entries, and each of ours is in its row there: the same pattern. The values go to
-  // memory of their own, so that a refusal leaves the old ones whole and one walk is enough.
   cmrs_view<V, I, O> const b = view();
-  int const bits = layout.bits();
-  int const parts = detail::parts_for(val.size(), where.threads);
-  array<V> fresh(val.size(), where.memory);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const end = detail::split_by_entries(b.strip_ptr, b.strips(), part + 1, parts);
-    std::size_t s = detail::split_by_entries(b.strip_ptr, b.strips(), part, parts);
-    if (layout.warp != 0) // padding
-      std::fill(fresh.data() + strip_ptr[s], fresh.data() + strip_ptr[end], V(0));
-    for (; s < end; ++s) {
-      auto const h = static_cast<std::size_t>(layout.height);
-      O const* const ends = c.view.row_ptr + s * h + 1;
-      if (s + 1 < end) { // a strip jumps between its rows: asked for in order, they come in time
-        O const k = c.view.row_ptr[(s + 1) * h];
-        auto const n = static_cast<std::size_t>(
-            c.view.row_ptr[std::min((s + 2) * h, static_cast<std::size_t>(rows))] - k);
-        detail::ask_for(c.view.col + k, n);
-        detail::ask_for(c.view.val + k, n);
-      }
-      bool const good = detail::walk_strip(b, s, c.view.row_ptr, [&](O k, O from) {
-        I const word = b.col[k];
-        if (from >= ends[word & static_cast<I>(layout.height - 1)] ||
-            c.view.col[from] != word >> bits)
-          return false;
-        fresh[k] = c.view.val[from];
-        return true;
+  auto const each_strip = [&](auto&& f) {
+    if (nnz == 0)
+      return;
+    int const parts = detail::parts_for(val.size(), where.threads);
+    detail::parallel(parts, [&](int part) {
+      std::size_t const end = detail::split_by_entries(b.strip_ptr, b.strips(), part + 1, parts);
+      for (std::size_t s = detail::split_by_entries(b.strip_ptr, b.strips(), part, parts); s < end;
+           ++s)
+        f(s);
+    });
+  };
+  detail::refill_if(
+      "cmrs", rows, cols, nnz, a, where,
+      [&](csr_view<V, I, O> const& c) {
+        bool good = true;
+        each_strip([&](std::size_t s) {
+          I other = 0; // no branch an entry
+          auto const compare = [&other, col = c.col, mine = b.col, bits = layout.bits(),
+                                last = static_cast<O>(nnz - 1)](O k, O from) {
+            other |= static_cast<I>(col[std::min(from, last)] ^ mine[k] >> bits);
+          };
+          if (!detail::walk_strip(b, s, c.row_ptr, c.col, compare) || other != 0)
+            __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+        });
+        return good;
+      },
+      [&](csr_view<V, I, O> const& c) {
+        each_strip([&](std::size_t s) {
+          detail::walk_strip(b, s, c.row_ptr, c.val,
+                             [to = val.data(), v = c.val](O k, O from) { to[k] = v[from]; });
+        });
       });
-      if (!good)
-        detail::refill_mismatch("cmrs");
-    }
-  });
-  detail::parallel(parts, [&](int part) {
-    std::size_t const k = detail::split(val.size(), part, parts);
-    std::copy_n(fresh.data() + k, detail::split(val.size(), part + 1, parts) - k, val.data() + k);
-  });
 }
 
 } // namespace tulle

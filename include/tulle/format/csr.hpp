@@ -206,14 +206,38 @@ O check_sizes(char const* name, std::size_t pointers, I rows, std::size_t indice
   fail(errc::bad_structure, "%s: refill with another pattern; build a new matrix instead", name);
 }
 
-/// The values of a go to val if row_ptr and col are a's; as many rows and entries they are known to
-/// have.
-template <class V, class I, class O>
-void refill_rows(char const* name, csr_view<V, I, O> const& a, O const* row_ptr, I const* col,
-                 V* val, cpu const& where) {
-  auto const n = static_cast<std::size_t>(a.nnz);
-  if (a.rows != 0 && !same(a.row_ptr, row_ptr, static_cast<std::size_t>(a.rows) + 1))
+/// New values for a format of that shape: fill(c) where is(c) says that c, the canonical form of a,
+/// has its pattern. is() may be given any columns, but never row_ptr that lead outside of them.
+/// refuse(c) may throw something better than a mismatch.
+template <class V, class I, class O, class Is, class Fill,
+          class Refuse = void (*)(csr_view<V, I, O> const&)>
+void refill_if(
+    char const* name, I rows, I cols, O nnz, csr_view<V, I, O> const& a, cpu const& where,
+    Is const& is, Fill const& fill, Refuse const& refuse = [](csr_view<V, I, O> const&) {}) {
+  auto const fits = [&](csr_view<V, I, O> const& c) {
+    return c.rows == rows && c.cols == cols && c.nnz == nnz && is(c);
+  };
+  // What equals a canonical pattern is canonical: that is a pass over the columns, where to ask
+  // whether they are in range and ascend takes two more.
+  check_shape("csr", a.rows, a.cols);
+  check_pointers("csr: row_ptr", a.row_ptr, static_cast<std::size_t>(a.rows), a.nnz);
+  check_present("csr: col", a.col, static_cast<std::size_t>(a.nnz));
+  check_present("csr: val", a.val, static_cast<std::size_t>(a.nnz));
+  if (fits(a))
+    return fill(a);
+  canonical<V, I, O> const c(a, where);
+  if (!fits(c.view)) {
+    refuse(c.view);
     refill_mismatch(name);
+  }
+  fill(c.view);
+}
+
+/// The same where the pattern is row_ptr and col and the values go to val.
+template <class V, class I, class O>
+void refill_rows(char const* name, I rows, I cols, O nnz, csr_view<V, I, O> const& a,
+                 O const* row_ptr, I const* col, V* val, cpu const& where) {
+  auto const n = static_cast<std::size_t>(nnz);
   int const parts = parts_for(n, where.threads);
   auto const each_part = [&](auto&& f) {
     parallel(parts, [&](int part) {
@@ -221,11 +245,21 @@ void refill_rows(char const* name, csr_view<V, I, O> const& a, O const* row_ptr,
       f(k, split(n, part + 1, parts) - k);
     });
   };
-  each_part([&](std::size_t k, std::size_t count) {
-    if (!same(a.col + k, col + k, count))
-      refill_mismatch(name);
-  });
-  each_part([&](std::size_t k, std::size_t count) { std::copy_n(a.val + k, count, val + k); });
+  refill_if(
+      name, rows, cols, nnz, a, where,
+      [&](csr_view<V, I, O> const& c) {
+        bool good = c.rows == 0 || same(c.row_ptr, row_ptr, static_cast<std::size_t>(c.rows) + 1);
+        if (good)
+          each_part([&](std::size_t k, std::size_t count) {
+            if (!same(c.col + k, col + k, count))
+              __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+          });
+        return good;
+      },
+      [&](csr_view<V, I, O> const& c) {
+        each_part(
+            [&](std::size_t k, std::size_t count) { std::copy_n(c.val + k, count, val + k); });
+      });
 }
 
 } // namespace detail
@@ -359,11 +393,8 @@ csr<V, I, O> csr<V, I, O>::from_csr(csr_view<V, I, O> a, csr_options, cpu const&
 
 template <class V, class I, class O>
 void csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols ||
-      static_cast<std::size_t>(c.view.nnz) != col.size())
-    detail::refill_mismatch("csr");
-  detail::refill_rows("csr", c.view, row_ptr.data(), col.data(), val.data(), where);
+  detail::refill_rows("csr", rows, cols, view().nnz, a, row_ptr.data(), col.data(), val.data(),
+                      where);
 }
 
 } // namespace tulle

@@ -449,31 +449,31 @@ csr<V, I, O> csr5<V, I, O>::to_csr(cpu const& where) && {
 
 template <class V, class I, class O>
 void csr5<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::canonical<V, I, O> const c(a, where);
-  auto const entries = static_cast<std::size_t>(c.view.nnz);
-  if (c.view.rows != rows || c.view.cols != cols || entries != col.size() ||
-      (rows != 0 &&
-       !detail::same(c.view.row_ptr, row_ptr.data(), static_cast<std::size_t>(rows) + 1)))
-    detail::refill_mismatch("csr5");
   auto const lanes = static_cast<std::size_t>(omega);
-  auto const steps = static_cast<std::size_t>(sigma);
-  std::size_t const n = lanes * steps;
-  std::size_t const whole = entries / n;
-  int const parts = detail::parts_for(entries, where.threads);
-  detail::parallel(parts, [&](int part) {
-    bool good = part != 0 ||
-                detail::same(c.view.col + whole * n, col.data() + whole * n, entries - whole * n);
-    I tile[detail::csr5_most_entries];
-    for (std::size_t t = detail::split(whole, part, parts),
-                     end = detail::split(whole, part + 1, parts);
-         t < end && good; ++t) {
-      detail::turn_tile<false>(c.view.col + t * n, tile, lanes, steps);
-      good = detail::same(tile, col.data() + t * n, n);
-    }
-    if (!good)
-      detail::refill_mismatch("csr5");
+  std::size_t const n = lanes * static_cast<std::size_t>(sigma);
+  std::size_t const whole = col.size() / n;
+  auto const is = [&](csr_view<V, I, O> const& c) {
+    bool all =
+        rows == 0 || detail::same(c.row_ptr, row_ptr.data(), static_cast<std::size_t>(rows) + 1);
+    int const parts = detail::parts_for(col.size(), where.threads);
+    if (all)
+      detail::parallel(parts, [&](int part) {
+        bool good = part != 0 ||
+                    detail::same(c.col + whole * n, col.data() + whole * n, col.size() - whole * n);
+        I tile[detail::csr5_most_entries];
+        std::size_t const end = detail::split(whole, part + 1, parts);
+        for (std::size_t t = detail::split(whole, part, parts); t < end && good; ++t) {
+          detail::turn_tile<false>(c.col + t * n, tile, lanes, n / lanes);
+          good = detail::same(tile, col.data() + t * n, n);
+        }
+        if (!good)
+          __atomic_store_n(&all, false, __ATOMIC_RELAXED);
+      });
+    return all;
+  };
+  detail::refill_if("csr5", rows, cols, view().nnz, a, where, is, [&](csr_view<V, I, O> const& c) {
+    detail::turn_tiles<false>(c.val, val.data(), col.size(), omega, sigma, where);
   });
-  detail::turn_tiles<false>(c.view.val, val.data(), entries, omega, sigma, where);
 }
 
 template <class V, class I, class O>

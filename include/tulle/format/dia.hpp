@@ -478,27 +478,6 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
   return m;
 }
 
-template <class V, class I, class O>
-void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
-    detail::refill_mismatch("dia");
-  if (symmetric)
-    detail::check_symmetric("dia", c.view, where, true);
-  detail::dia_grid const g{rows, cols, block};
-  int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
-  auto const part_of = [&](int part) { return detail::dia_part(g, c.view.row_ptr, part, parts); };
-  bool good = true; // as many entries, all of them stored or mirrored: the same
-  detail::parallel(parts, [&](int part) {
-    if (!detail::dia_holds(c.view, g, *this, part_of(part), part_of(part + 1)))
-      __atomic_store_n(&good, false, __ATOMIC_RELAXED);
-  });
-  if (!good)
-    detail::refill_mismatch("dia");
-  detail::parallel(parts, [&](int part) {
-    detail::dia_strays const at(stray_row, stray_ptr, g.first_row(part_of(part)));
-    detail::dia_fill<false>(c.view, g, *this, at, part_of(part), part_of(part + 1));
-  });
-}
-
 } // namespace tulle
+
+#include "tulle/format/detail/dia_refill.hpp"

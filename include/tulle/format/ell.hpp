@@ -25,6 +25,7 @@
 ///   0 <= col[k] < cols everywhere
 #pragma once
 #include "tulle/format/csr.hpp"
+#include "tulle/format/detail/lanes.hpp"
 
 #include <atomic>
 
@@ -194,52 +195,56 @@ ell<V, I, O> first_entries(csr_view<V, I, O> const& a, I width, cpu const& where
   return b;
 }
 
-/// Entry s of row i, or some entry where the row has fewer: what is read without a branch. Where
-/// lengths vary, the branch is guessed wrong once a row and column.
-template <class V, class I, class O>
-std::size_t entry_or_last(csr_view<V, I, O> const& a, std::size_t i, std::size_t s) {
-  return std::min(static_cast<std::size_t>(a.row_ptr[i]) + s, static_cast<std::size_t>(a.nnz) - 1);
+// Rows that are refilled together: their values are a line of each column. ms to refill fem 60000,
+// two threads of Zen 4: 5.8; by strips of 512 rows and entry by entry 9.8.
+constexpr std::size_t ell_lanes = 8;
+
+/// f(i, lanes) for the first entries of rows i to i + ell_lanes of a, up to b.width, in parallel.
+template <class V, class I, class O, class F>
+void ell_rows(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, cpu const& where, F&& f) {
+  ell_shares(
+      static_cast<std::size_t>(b.rows), b.stored(), where, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; i += ell_lanes)
+          f(i, row_lanes<O>(a.row_ptr, static_cast<int>(ell_lanes),
+                            static_cast<int>(std::min(ell_lanes, end - i)), static_cast<O>(b.width),
+                            [i](int l) { return i + static_cast<std::size_t>(l); }));
+      });
 }
 
 /// The values of the first entries of each row of a, which has b's pattern, to b's place `val`.
 template <class V, class I, class O>
 void refill_first_entries(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, V* val,
                           cpu const& where) {
-  if (a.nnz == 0)
-    return;
-  ell_shares(
-      static_cast<std::size_t>(b.rows), b.stored(), where, [&](std::size_t begin, std::size_t end) {
-        in_strips(begin, end, static_cast<std::size_t>(b.width), [&](std::size_t i, std::size_t s) {
-          V const v = a.val[entry_or_last(a, i, s)];
-          val[s * b.stride + i] = s < static_cast<std::size_t>(b.row_len[i]) ? v : V{};
-        });
-      });
+  ell_rows(b, a, where, [&](std::size_t i, row_lanes<O> const& lanes) {
+    lanes.each([&, stride = b.stride, val, from = a.val](int l, O k) {
+      V* const column = val + static_cast<std::size_t>(k) * stride + i;
+      if (l == 0) // a line of as many columns as the rows are long: more than are foreseen
+        __builtin_prefetch(column + 2 * ell_lanes, 1);
+      column[l] = from[lanes.from[l] + k];
+    });
+  });
 }
 
-/// Whether b holds the first entries of each row of a canonical a of the same shape: those columns,
+/// Whether b holds the first entries of each row of a, which is of the same shape: those columns,
 /// as many as there are, up to b.width.
 template <class V, class I, class O>
 bool holds_first_entries(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, cpu const& where) {
   bool good = true;
-  ell_shares(
-      static_cast<std::size_t>(b.rows), b.stored(), where, [&](std::size_t begin, std::size_t end) {
-        bool mine = true;
-        for (std::size_t i = begin; i < end; ++i) {
-          auto const length = static_cast<O>(a.row_ptr[i + 1] - a.row_ptr[i]);
-          mine = mine &&
-                 std::cmp_equal(b.row_len[i],
-                                std::cmp_less(length, b.width) ? static_cast<I>(length) : b.width);
-        }
-        if (mine && a.nnz != 0) // else a may hold fewer
-          in_strips(
-              begin, end, static_cast<std::size_t>(b.width), [&](std::size_t i, std::size_t s) {
-                mine = static_cast<int>(mine) &
-                       (static_cast<int>(s >= static_cast<std::size_t>(b.row_len[i])) |
-                        static_cast<int>(b.col[s * b.stride + i] == a.col[entry_or_last(a, i, s)]));
-              });
-        if (!mine)
-          __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+  ell_rows(b, a, where, [&](std::size_t i, row_lanes<O> const& lanes) {
+    I other = 0; // no branch an entry
+    for (int l = 0; l < lanes.here; ++l)
+      other |=
+          static_cast<I>(b.row_len[i + static_cast<std::size_t>(l)] ^ static_cast<I>(lanes.n[l]));
+    if (other == 0)
+      lanes.each([&, stride = b.stride, col = b.col, from = a.col](int l, O k) {
+        I const* const column = col + static_cast<std::size_t>(k) * stride + i;
+        if (l == 0)
+          __builtin_prefetch(column + 2 * ell_lanes);
+        other |= static_cast<I>(column[l] ^ from[lanes.from[l] + k]);
       });
+    if (other != 0)
+      __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+  });
   return good;
 }
 
@@ -434,12 +439,13 @@ ell<V, I, O> ell<V, I, O>::from_csr(csr_view<V, I, O> a, ell_options o, cpu cons
 
 template <class V, class I, class O>
 void ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::canonical<V, I, O> const c(a, where);
-  // With as many entries in all, rows that begin alike are alike.
-  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz ||
-      !detail::holds_first_entries(view(), c.view, where))
-    detail::refill_mismatch("ell");
-  detail::refill_first_entries(view(), c.view, val.data(), where);
+  detail::refill_if(
+      "ell", rows, cols, nnz, a, where,
+      // With as many entries in all, rows that begin alike are alike.
+      [&](csr_view<V, I, O> const& c) { return detail::holds_first_entries(view(), c, where); },
+      [&](csr_view<V, I, O> const& c) {
+        detail::refill_first_entries(view(), c, val.data(), where);
+      });
 }
 
 } // namespace tulle

@@ -364,23 +364,30 @@ hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu cons
 
 template <class V, class I, class O>
 void hyb<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz ||
-      !detail::holds_first_entries(view().regular(), c.view, where))
-    detail::refill_mismatch("hyb");
-  detail::rest_parts<O> const parts(c.view.row_ptr, static_cast<std::size_t>(rows),
-                                    static_cast<std::size_t>(nnz), static_cast<std::size_t>(width),
-                                    where);
-  bool good = parts.size() == coo_val.size();
-  if (good)
-    parts.each([&](std::size_t i, std::size_t k, std::size_t at) {
-      if (coo_row[at] != static_cast<I>(i) || coo_col[at] != c.view.col[k])
-        __atomic_store_n(&good, false, __ATOMIC_RELAXED);
-    });
-  if (!good)
-    detail::refill_mismatch("hyb");
-  detail::refill_first_entries(view().regular(), c.view, val.data(), where);
-  parts.each([&](std::size_t, std::size_t k, std::size_t at) { coo_val[at] = c.view.val[k]; });
+  auto const rest_of = [&](csr_view<V, I, O> const& c) {
+    return detail::rest_parts<O>(c.row_ptr, static_cast<std::size_t>(rows),
+                                 static_cast<std::size_t>(nnz), static_cast<std::size_t>(width),
+                                 where);
+  };
+  detail::refill_if(
+      "hyb", rows, cols, nnz, a, where,
+      [&](csr_view<V, I, O> const& c) {
+        if (!detail::holds_first_entries(view().regular(), c, where))
+          return false;
+        detail::rest_parts<O> const rest = rest_of(c);
+        bool good = rest.size() == coo_val.size();
+        if (good)
+          rest.each([&](std::size_t i, std::size_t k, std::size_t at) {
+            if (coo_row[at] != static_cast<I>(i) || coo_col[at] != c.col[k])
+              __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+          });
+        return good;
+      },
+      [&](csr_view<V, I, O> const& c) {
+        detail::rest_parts<O> const rest = rest_of(c);
+        detail::refill_first_entries(view().regular(), c, val.data(), where);
+        rest.each([&](std::size_t, std::size_t k, std::size_t at) { coo_val[at] = c.val[k]; });
+      });
 }
 
 } // namespace tulle

@@ -36,7 +36,7 @@
 ///   rows of -n entries; slots and entries of a tile add up
 ///   row < rows of the group, col < places of the panel; columns of a row ascend, in order of slots
 #pragma once
-#include "tulle/format/detail/panel_tiles.hpp"
+#include "tulle/format/detail/panel_refill.hpp"
 
 namespace tulle {
 
@@ -373,22 +373,24 @@ panels<V, I, O> panels<V, I, O>::from_csr(csr_view<V, I, O> a, panels_options o,
 
 template <class V, class I, class O>
 void panels<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  using builder = detail::tile_builder<V, I, O>;
+  if (order.empty())
+    return detail::refill_if(
+        "panels", rows, cols, view().nnz, a, where,
+        [&](csr_view<V, I, O> const& c) {
+          return val.empty() || builder(c, group_ptr, width, order, where).follow(view(), nullptr);
+        },
+        [&](csr_view<V, I, O> const& c) {
+          if (!val.empty())
+            builder(c, group_ptr, width, order, where).follow(view(), val.data());
+        });
   detail::canonical<V, I, O> const c(a, where);
   if (c.view.rows != rows || c.view.cols != cols ||
       static_cast<std::size_t>(c.view.nnz) != val.size())
     detail::refill_mismatch("panels");
-  if (val.empty())
-    return;
-  detail::tile_builder<V, I, O> builder(c.view, group_ptr, width, order, where);
-  if (order.empty()) {
-    if (!builder.follow(view(), nullptr))
-      detail::refill_mismatch("panels");
-    builder.follow(view(), val.data());
-    return;
-  }
   // Beside the old ones at first, so that a refusal leaves those whole.
   array<V> fresh(val.size(), where.memory);
-  if (!builder.refill(view(), fresh.data()))
+  if (!builder(c.view, group_ptr, width, order, where).refill(view(), fresh.data()))
     detail::refill_mismatch("panels");
   int const parts = detail::parts_for(val.size(), where.threads);
   detail::parallel(parts, [&](int part) {

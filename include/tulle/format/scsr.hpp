@@ -175,16 +175,27 @@ scsr<V, I, O> scsr<V, I, O>::from_csr(csr_view<V, I, O> a, scsr_options, cpu con
 
 template <class V, class I, class O>
 void scsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
-    detail::refill_mismatch("scsr");
-  detail::check_symmetric("scsr", c.view, where, true);
-  csr<V, I, O> l = detail::lower_triangle(c.view, where);
-  if (l.col.size() != col.size() ||
-      !detail::same(l.row_ptr.data(), row_ptr.data(), row_ptr.size()) ||
-      !detail::same(l.col.data(), col.data(), col.size()))
-    detail::refill_mismatch("scsr");
-  std::copy_n(l.val.data(), val.size(), val.data());
+  detail::refill_if(
+      "scsr", rows, cols, nnz, a, where,
+      [&](csr_view<V, I, O> const& c) {
+        return detail::mirrors(c, row_ptr.data(), col.data(), where);
+      },
+      [&](csr_view<V, I, O> const& c) {
+        auto const n = static_cast<std::size_t>(rows);
+        int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
+        if (nnz != 0)
+          detail::parallel(parts, [&](int part) {
+            std::size_t const end = detail::split_by_entries(row_ptr.data(), n, part + 1, parts);
+            for (std::size_t i = detail::split_by_entries(row_ptr.data(), n, part, parts); i < end;
+                 ++i)
+              std::copy_n(c.val + c.row_ptr[i], row_ptr[i + 1] - row_ptr[i],
+                          val.data() + row_ptr[i]);
+          });
+      },
+      [&](csr_view<V, I, O> const& c) {
+        if (c.rows == rows && c.cols == cols && c.nnz == nnz)
+          detail::check_symmetric("scsr", c, where, true);
+      });
 }
 
 } // namespace tulle

@@ -2,12 +2,20 @@
 
 // y = alpha A x + beta y, A in panels: a block has a share of a group's entries, with sums of the
 // group's rows in shared memory, and goes through it tile by tile. x of a panel is staged in shared
-// memory where the block has enough entries in it, else gathered; a warp has 32 or 128 rows at
-// a time, which add to their sums without meeting. Sums of a group of several blocks are added in
-// order by a second kernel. Where columns go by their entries, x is gathered first.
+// memory where the block has enough entries there, else gathered. Sums of a group that several
+// blocks share are added in order by a second kernel. Where columns go by their entries, x is
+// gathered first.
 //
-// Warps run ahead: they multiply what comes next before they wait for the phase in which it is
-// added, so tiles of few entries cost a barrier, not the way to memory.
+// A warp takes one job after the other: it multiplies, waits until all jobs of the phases before
+// are added (panels_units.cuh), and adds. So the order of additions is the matrix's, and tiles of
+// few entries do not wait for memory one by one: with a barrier between phases instead of a count
+// of jobs, rmat took three times as long.
+//
+// Good layouts, double on H200, ms of a product (csr 0.155 and 0.58):
+//   lp 4096 x 1.1M    lanes=32:piece=1:width=8192:height=2048 .051; width 4096 .066, 16384 .060;
+//                     height 1024 .073, 4096 .063; lanes=64 .067; as suits the CPU .105
+//   rmat 21, 16 a row lanes=32:piece=1:width=16384:height=8192 .255; width 8192, height 16384 .276;
+//                     width 32768 .31, width 4096 .44
 #include "tulle/format/panels.hpp"
 
 #include "cuda/instantiate.cuh"
@@ -22,7 +30,7 @@ namespace {
 template <class V, class I, class O>
 using view = panels_view<V, I, O, space::device>;
 
-constexpr int most_threads = 1024;
+constexpr int most_threads = 1024; // of a block that has a multiprocessor for itself, else half
 
 /// What the kernel reads.
 template <class V>
@@ -41,7 +49,6 @@ struct tiles_arguments {
   V* y;
   V alpha, beta;
   int staged_at; // in shared memory
-  int ahead;
 };
 
 template <class V>
@@ -54,7 +61,7 @@ struct job_reader {
   /// n entries from `at` on, `step` apart, which `fixed` is where it is not 0.
   template <int fixed>
   __device__ V dot(std::uint32_t at, std::int64_t step, int n, V const* x) const {
-    constexpr int ahead = fixed ? 8 : 4;
+    constexpr int ahead = fixed ? 8 : 4; // in flight
     std::int64_t const d = fixed ? fixed : step;
     V const* v = val + at;
     std::uint16_t const* c = col + at;
@@ -87,7 +94,7 @@ struct job_reader {
     return sum;
   }
   __device__ V dot(std::uint32_t at, std::uint32_t step, int n, V const* x) const {
-    return step == 32 ? dot<32>(at, 32, n, x)
+    return step == 32  ? dot<32>(at, 32, n, x)
            : step == 1 ? dot<1>(at, 1, n, x)
                        : dot<0>(at, step, n, x);
   }
@@ -103,8 +110,8 @@ struct job_reader {
 #pragma unroll
     for (int q = 0; q < 4; ++q) {
       on[q] = q * 32 + lane < rows;
-      at[q] = first + (singles || lanes <= 32 ? q * 32 * length
-                                              : (q / 2) * 64 * length + q % 2 * 32);
+      at[q] =
+          first + (singles || lanes <= 32 ? q * 32 * length : (q / 2) * 64 * length + q % 2 * 32);
       sum[q] = 0;
     }
 #pragma unroll 1
@@ -138,14 +145,13 @@ __device__ void add_in_order(V* sums, bool on, std::uint32_t row, V sum) {
   }
 }
 
-/// Asks the second cache for n elements.
-template <class T>
-__device__ void ask(T const* p, std::uint32_t n) {
+/// Asks the second cache for what lies there. The entries of jobs to come: lp 1.2 times as long.
+__device__ inline void ask(void const* p, std::uint32_t bytes) {
 #if __CUDA_ARCH__ >= 900
-  auto const first = reinterpret_cast<std::uintptr_t>(p) & ~std::uintptr_t{15};
-  auto const bytes = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p + n) - first) & ~15u;
   if (bytes > 0)
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(reinterpret_cast<void const*>(first))), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(p)),
+                 "r"(bytes)
+                 : "memory");
 #endif
 }
 
@@ -164,10 +170,11 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
   if (threadIdx.x == 0)
     done = 0;
   __syncthreads();
-  // What a warp waits for are jobs before its own, of warps that wait for none behind them.
+  // A warp waits for jobs before its own only, and they wait for none behind. With __nanosleep in
+  // the loop rmat took up to 1.1 times as long.
   auto const wait_for = [&](int jobs) {
     while (*static_cast<int volatile*>(&done) < jobs) {
-    }
+    } // spins
     __threadfence_block();
     __syncwarp();
   };
@@ -201,40 +208,9 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
   std::uint16_t const* const row = a.row + unit.slot;
   panel_job const* const jobs = a.jobs + unit.job;
   if (threadIdx.x == 0)
-    ask(reinterpret_cast<char const*>(jobs),
-        unit.jobs * static_cast<std::uint32_t>(sizeof(panel_job)));
-  // The warp's next four jobs lie in a register: words of 4 bytes, eight of each.
-  auto const words_of = [&](int k) {
-    int const j = k + lane / 8 * warps;
-    return j < unit.jobs ? __ldg(reinterpret_cast<std::uint32_t const*>(jobs + j) + lane % 8) : 0u;
-  };
-  std::uint32_t words = words_of(threadIdx.x / 32);
-  std::uint32_t next_words = 0;
-  int turn = 0;
-  for (int k = threadIdx.x / 32; k < unit.jobs; k += warps, ++turn) {
-    int const from = turn % 4 * 8;
-    if (from == 0) {
-      if (turn > 0)
-        words = next_words;
-      next_words = words_of(k + 4 * warps);
-    }
-    auto const word = [&](int i) { return __shfl_sync(whole_warp, words, from + i); };
-    panel_job const job{word(0), word(1), word(2), word(3),
-                        static_cast<std::int64_t>(static_cast<std::uint64_t>(word(5)) << 32 | word(4)),
-                        word(6), word(7)};
-    if (a.ahead) { // of the next, from memory to the second cache
-      std::uint32_t const w = from == 24 ? next_words : words;
-      std::uint32_t const e = __shfl_sync(whole_warp, w, (from + 8) % 32);
-      std::uint32_t const s = __shfl_sync(whole_warp, w, (from + 8) % 32 + 2);
-      std::uint32_t const l = s & ((1u << length_bits) - 1);
-      std::uint32_t const n = static_cast<job_kind>(s >> (length_bits + count_bits) & 7) == job_kind::mixed ? l : l * ((s >> length_bits & ((1u << count_bits) - 1)) + 1);
-      char const* const v = reinterpret_cast<char const*>(reader.val + e);
-      char const* const c = reinterpret_cast<char const*>(reader.col + e);
-      for (std::uint32_t o = lane * 128; o < n * sizeof(V); o += 4096)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(v + o));
-      for (std::uint32_t o = lane * 128; o < n * 2; o += 4096)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(c + o));
-    }
+    ask(jobs, unit.jobs * static_cast<std::uint32_t>(sizeof(panel_job)));
+  for (int k = threadIdx.x / 32; k < unit.jobs; k += warps) {
+    panel_job const job = jobs[k];
     bool const near = job.stage & 1;
     stage_to(static_cast<int>(job.stage / 2));
     V const* const x = a.x + job.panel * a.width;
@@ -288,7 +264,7 @@ __global__ __launch_bounds__(most_threads, 1) void tiles_kernel(tiles_arguments<
   }
   stage_to(unit.stages);
   __syncthreads();
-  panel_unit const& end = a.units[blockIdx.x]; // again, not in registers until now
+  panel_unit const& end = a.units[blockIdx.x]; // read again: not in registers until now
   if (end.whole) {
     V* const y = a.y + end.row;
     for (int i = threadIdx.x; i < end.rows; i += blockDim.x)
@@ -360,11 +336,11 @@ __global__ void flags_kernel(view<V, I, O> a, unsigned char* flags) {
 }
 
 template <class T>
-std::vector<T> download(T const* p, std::size_t n, plan_view const& p_) {
+std::vector<T> download(T const* from, std::size_t n, plan_view const& p) {
   std::vector<T> to(n);
   if (n > 0)
-    TULLE_CUDA(cudaMemcpyAsync, to.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost,
-               static_cast<cudaStream_t>(p_.stream));
+    TULLE_CUDA(cudaMemcpyAsync, to.data(), from, n * sizeof(T), cudaMemcpyDeviceToHost,
+               static_cast<cudaStream_t>(p.stream));
   return to;
 }
 
@@ -396,14 +372,27 @@ panel_units units_of(view<V, I, O> const& a, plan_view const& p) {
   return panel_cutter<I, O>(shape).cut();
 }
 
-// What prepare() leaves in the plan: numbers, and where arrays begin in the workspace.
-enum : int { units_n, joins_n, stages_at, pieces_at, jobs_at, joins_at, x_at, sums_at, shared_n, threads_n, where_n };
+// What prepare() leaves in the plan: numbers, and where arrays begin in the workspace; units begin
+// it. where_n: bytes of sums in shared memory, or -1.
+enum : int {
+  units_n,
+  joins_n,
+  stages_at,
+  pieces_at,
+  jobs_at,
+  joins_at,
+  x_at,
+  sums_at,
+  shared_n,
+  threads_n,
+  where_n
+};
 
 template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   if (p.transposed)
-    refuse("panels", "transposed products have no kernel; transpose the matrix before it is sent");
-  p.method = a.order ? "panels of columns by their entries" : "panels";
+    refuse("panels", "transposed products have no kernel; those of csr and csc do");
+  p.method = a.order ? "shares of groups, columns by their entries" : "shares of groups";
   if (a.groups == 0)
     return 0;
   panel_units const u = units_of(a, p);
@@ -422,24 +411,9 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   take(x_at, a.order ? a.places * sizeof(V) : 0);
   take(sums_at, static_cast<std::size_t>(u.sums) * sizeof(V));
   p.info[shared_n] = static_cast<std::int64_t>(u.shared(sizeof(V), a.width));
-  int const most = u.shared(sizeof(V), a.width) > most_shared / 2 ? 1024 : 512;
-  p.info[threads_n] = knob_of("TULLE_P_THREADS", most);
+  p.info[threads_n] =
+      u.shared(sizeof(V), a.width) > most_shared / 2 ? most_threads : most_threads / 2;
   p.info[where_n] = u.sums_in_shared ? u.most_rows * static_cast<std::int64_t>(sizeof(V)) : -1;
-  if (std::getenv("TULLE_P_SAY")) {
-    std::int64_t kinds[5] = {}, of[5] = {}, near = 0, phases = 0; int mostp = 0;
-    for (auto const& un : u.units) {
-      for (int k = 0; k < un.jobs; ++k) {
-        auto const& j = u.jobs[un.job + k];
-        int const kd = j.shape >> 24 & 7;
-        ++kinds[kd]; of[kd] += (j.shape & 0x1ffff) * ((j.shape >> 17 & 127) + 1);
-        near += j.stage & 1;
-        phases += k > 0 && j.after != u.jobs[un.job + k - 1].after;
-      }
-    }
-    printf("    units %zu joins %zu phases %lld most %d stagings %zu jobs %zu staged %lld tiles %zu groups %zu slots %zu shared %lld threads %lld work %zu\n      rows %lld of %lld many %lld of %lld singles %lld of %lld mixed %lld of >%lld piece %lld of %lld\n",
-           u.units.size(), u.joins.size(), (long long)phases, mostp, u.stages.size(), u.jobs.size(), (long long)near, a.tiles, a.groups, a.slots, (long long)p.info[shared_n], (long long)p.info[threads_n], at,
-           (long long)kinds[0], (long long)of[0], (long long)kinds[1], (long long)of[1], (long long)kinds[2], (long long)of[2], (long long)kinds[3], (long long)of[3], (long long)kinds[4], (long long)of[4]);
-  }
   return at;
 }
 
@@ -490,7 +464,7 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
       y,
       alpha,
       beta,
-      shared_sums ? static_cast<int>(p.info[where_n]) : 0, knob("TULLE_P_AHEAD", 0)};
+      shared_sums ? static_cast<int>(p.info[where_n]) : 0};
   launch_shared(shared_sums ? tiles_kernel<true, V> : tiles_kernel<false, V>,
                 static_cast<std::size_t>(p.info[units_n]), static_cast<int>(p.info[threads_n]),
                 static_cast<std::size_t>(p.info[shared_n]), stream, arguments);

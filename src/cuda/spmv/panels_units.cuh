@@ -13,33 +13,38 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <vector>
 
 namespace tulle::simt {
 namespace {
 
-static int knob_of(char const* name, int otherwise) {
-  char const* const s = std::getenv(name);
-  return s ? std::atoi(s) : otherwise;
-}
-#define knob(name, otherwise) ([] { static int const k = knob_of(name, otherwise); return k; }())
-
-constexpr std::int64_t unit_entries = 4; // a row of a unit has at least, or its group is not cut
+// Of all groups, where a group is worth more than one: two for each multiprocessor of an H200, so
+// that units of equal cost end together. 132: lp 1.3 times as long; 528: rmat 1.1 times.
+constexpr std::int64_t most_units = 264;
+constexpr std::int64_t least_unit = 4096; // cost
+constexpr std::int64_t unit_entries = 4;  // a row of a unit has at least, or its group is not cut
 constexpr std::size_t most_shared = 226 << 10; // of a block
+// x of a panel is staged where a unit has so many columns for an entry, at most. lp, rmat: 4: 1.0,
+// 1.06 times as long; 1/2: rmat 1.03 times; never: 1.3 times.
+constexpr std::int64_t columns_an_entry = 2;
+constexpr std::int64_t most_length = 32;  // entries of a lane in a job. 64: lp 1.25 times as long
+constexpr std::int64_t many_length = 4;   // of rows that a warp takes 128 at a time
+constexpr std::int64_t most_piece = 1024; // entries of a row that has a warp
+constexpr std::int64_t job_cost = 256;    // in entries, at least
+constexpr std::int64_t phase_cost = 256;
 
 struct panel_job {
   std::uint32_t entry, slot; // from those of the unit
   std::uint32_t shape;
   std::uint32_t after; // jobs of the phases before
   std::int64_t panel;
-  std::uint32_t stage;  // panels staged before, with its own; twice, and 1 where its own is
+  std::uint32_t stage;  // panels staged before, with its own: twice that, and 1 if its own is
   std::uint32_t pieces; // of mixed: where they are
 };
 
 /// How a job's entries lie. rows: `lanes` side by side, up to 32 in all; many: the same, up to 128;
 /// singles: an entry of a row each, up to 128; mixed: up to 32 rows one after the other, of up to
-/// 32 entries; piece: one row.
+/// 32 entries each, and `length` in all; piece: one row.
 enum class job_kind : std::uint32_t { rows, many, singles, mixed, piece };
 constexpr std::uint32_t length_bits = 17, count_bits = 7;
 constexpr std::uint32_t repeats_bit = 1u << 31; // rows of the job may be the same
@@ -51,13 +56,13 @@ constexpr std::uint32_t shape_of(job_kind kind, std::int64_t length, std::int64_
 }
 
 struct panel_unit {
-  std::int64_t entry, slot;         // first
-  std::int64_t row;                 // of y, first of the group
-  std::int64_t sums;                // where they go in the workspace, or -1
-  std::int64_t job, stage;          // first
+  std::int64_t entry, slot; // first
+  std::int64_t row;         // of y, first of the group
+  std::int64_t sums;        // where they go in the workspace, or -1
+  std::int64_t job, stage;  // first
   std::int32_t jobs, stages;
-  std::int32_t rows;                // of the group
-  std::int32_t whole;               // the group is this unit
+  std::int32_t rows;  // of the group
+  std::int32_t whole; // the group is this unit
 };
 
 /// Rows of a group of several units, whose sums have `parts` threads each.
@@ -73,7 +78,7 @@ constexpr unsigned char wide_repeat = 1, rest_repeat = 2, both_meet = 4;
 struct panel_units {
   std::vector<panel_unit> units;
   std::vector<panel_job> jobs;
-  std::vector<std::uint16_t> pieces;     // entries - 1, and 32 times where they begin
+  std::vector<std::uint16_t> pieces; // entries - 1, and 32 times where they begin
   std::vector<std::int64_t> stages;  // panels
   std::vector<panel_join> joins;
   std::int64_t sums = 0; // elements of units' sums in the workspace
@@ -124,9 +129,8 @@ public:
     std::vector<std::size_t> order(to_.units.size());
     for (std::size_t u = 0; u < order.size(); ++u)
       order[u] = u;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t p, std::size_t q) {
-      return unit_costs_[p] > unit_costs_[q];
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t p, std::size_t q) { return unit_costs_[p] > unit_costs_[q]; });
     std::vector<panel_unit> sorted;
     for (std::size_t const u : order)
       sorted.push_back(to_.units[u]);
@@ -144,11 +148,10 @@ private:
   }
   /// Entries of a unit, so that they and the groups without as many are most_units.
   std::int64_t choose_share(std::int64_t groups) const {
-    std::int64_t const most_units = knob("TULLE_P_UNITS", 264);
     std::int64_t all = 0;
     for (std::int64_t const c : costs_)
       all += c;
-    std::int64_t share = std::max<std::int64_t>(knob("TULLE_P_LEAST", 4096), all / most_units + 1);
+    std::int64_t share = std::max(least_unit, all / most_units + 1);
     for (;; share += share / 64 + 1) {
       double units = 0;
       for (std::int64_t g = 0; g < groups; ++g) {
@@ -180,8 +183,8 @@ private:
   /// The jobs of the tile so far are all that it has in this unit.
   void end_tile(std::int64_t panel) {
     std::int64_t const columns = std::min<std::int64_t>(a_.width, a_.places - panel * a_.width);
-    bool const stages = may_stage_ && tile_job_ < to_.jobs.size() &&
-                        tile_entries_ * 100 >= columns * knob("TULLE_P_STAGE", 50);
+    bool const stages =
+        may_stage_ && tile_job_ < to_.jobs.size() && tile_entries_ * columns_an_entry >= columns;
     if (stages)
       to_.stages.push_back(panel);
     std::size_t const before = to_.stages.size() - to_.units.back().stage;
@@ -216,8 +219,7 @@ private:
       next_cut_ = costs_[group_] * (unit_ + 1) / units_;
     }
     fresh_ = false;
-    cost_ += std::max<std::int64_t>(entries, knob("TULLE_P_JOB", 256)) +
-             (begins ? knob("TULLE_P_PHASE", 256) : 0);
+    cost_ += std::max(entries, job_cost) + (begins ? phase_cost : 0);
     if (counting_)
       return;
     panel_unit& u = to_.units.back();
@@ -293,14 +295,13 @@ private:
   /// Whether there is more than this part of the rows.
   bool cut_rows(std::int64_t entry, std::int64_t slot, std::int64_t length, std::int64_t chunks,
                 std::int64_t part, bool repeats) {
-    std::int64_t const most_length = knob("TULLE_P_LEN", 32);
     std::int64_t const lanes = a_.lanes;
     std::int64_t const begin = part * most_length;
     std::int64_t const here = std::min(most_length, length - begin);
     if (here <= 0)
       return false;
     bool const even = std::has_single_bit(static_cast<unsigned>(lanes));
-    bool const many = even && !repeats && length <= knob("TULLE_P_MANY", 4);
+    bool const many = even && !repeats && length <= many_length;
     if (!many && (lanes > 32 || length > most_length)) {
       for (std::int64_t c = 0; c < chunks; ++c)
         for (std::int64_t lane = 0; lane < lanes; lane += 32) {
@@ -335,8 +336,8 @@ private:
           mixed_entry_ = entry + i * length;
           mixed_slot_ = slot + i;
         }
-        piece_[mixed_++] = static_cast<std::uint16_t>(
-            (entry + i * length - mixed_entry_) << 5 | (length - 1));
+        piece_[mixed_++] =
+            static_cast<std::uint16_t>((entry + i * length - mixed_entry_) << 5 | (length - 1));
         mixed_entries_ += length;
         if (mixed_ == 32)
           flush(repeats);
@@ -344,9 +345,8 @@ private:
       return false;
     }
     flush(repeats);
-    constexpr std::int64_t most_length = 1024;
-    std::int64_t const begin = part * most_length;
-    std::int64_t const here = std::min(most_length, length - begin);
+    std::int64_t const begin = part * most_piece;
+    std::int64_t const here = std::min(most_piece, length - begin);
     for (std::int64_t i = 0; i < rows && here > 0; ++i)
       add_job(shape_of(job_kind::piece, here, 1, repeats), entry + i * length + begin, slot + i,
               here);

@@ -5,6 +5,7 @@
 #include "tulle/format/csr.hpp"
 
 #include <bit>
+#include <type_traits>
 
 namespace tulle::detail {
 
@@ -146,6 +147,102 @@ bool is_symmetric_block(V const* val, std::uint64_t bits, int n) {
           !same(val + r * n + j, val + j * n + r, 1))
         return false;
   return true;
+}
+
+/// f(entry of a, its column by the pattern, slot, n) for each run of block row i of b; false where
+/// f says so, or a row of a has fewer entries than the pattern, or more.
+template <class View, class Csr, class F>
+bool each_run_of(View const& b, std::size_t i, Csr const& a, F&& f) {
+  std::size_t const top = i * static_cast<std::size_t>(b.height);
+  std::size_t row = top;
+  auto k = a.row_ptr[top];
+  return each_run(b, i,
+                  [&](std::size_t r, std::size_t j, std::size_t slot, int run) {
+                    for (; row < r; ++row)
+                      if (k != a.row_ptr[row + 1])
+                        return false;
+                    if (a.row_ptr[row + 1] - k < run || !f(k, j, slot, run))
+                      return false;
+                    k = static_cast<decltype(k)>(k + run);
+                    return true;
+                  }) &&
+         k == a.row_ptr[row + 1] &&
+         k == a.row_ptr[std::min(static_cast<std::size_t>(b.rows),
+                                 top + static_cast<std::size_t>(b.height))];
+}
+
+/// Whether a has the columns of block row i of b.
+template <class View, class V, class I, class O>
+bool is_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a) {
+  return each_run_of(b, i, a, [&](O k, std::size_t j, std::size_t, int run) {
+    bool good = true;
+    for (int e = 0; e < run; ++e)
+      good &= a.col[k + e] == static_cast<I>(j) + static_cast<I>(e);
+    return good;
+  });
+}
+
+/// The values of a in block row i of b, whose columns it has.
+template <class View, class V, class I, class O>
+void fill_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a, V* val) {
+  each_run_of(b, i, a, [&](O k, std::size_t, std::size_t slot, int run) {
+    for (int e = 0; e < run; ++e) // a few: less than a call of memmove costs
+      val[slot + static_cast<std::size_t>(e)] = a.val[k + e];
+    return true;
+  });
+}
+
+/// f(n), with the usual sides of blocks known to the compiler.
+template <class F>
+auto known_side(int n, F&& f) {
+  switch (n) {
+  case 2:
+    return f(std::integral_constant<int, 2>());
+  case 3:
+    return f(std::integral_constant<int, 3>());
+  case 4:
+    return f(std::integral_constant<int, 4>());
+  default:
+    return f(n);
+  }
+}
+
+/// The same where b has no holes: the rows of a block row are alike.
+template <class View, class V, class I, class O>
+bool is_whole_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a) {
+  std::size_t const top = i * static_cast<std::size_t>(b.height);
+  O const blocks = static_cast<O>(b.block_ptr[i + 1] - b.block_ptr[i]);
+  auto const n = static_cast<O>(blocks * static_cast<O>(b.width));
+  I const* const first = a.col + a.row_ptr[top];
+  std::size_t const end = std::min(static_cast<std::size_t>(b.rows),
+                                   top + static_cast<std::size_t>(b.height)); // less: no blocks
+  for (std::size_t r = top; r < end; ++r)
+    if (a.row_ptr[r + 1] - a.row_ptr[r] != n ||
+        (r != top && !same(a.col + a.row_ptr[r], first, static_cast<std::size_t>(n))))
+      return false;
+  return known_side(b.width, [&, block_col = b.block_col + b.block_ptr[i]](auto w) {
+    I other = 0; // no branch an entry
+    for (O k = 0; k < blocks; ++k)
+      for (int e = 0; e < w; ++e)
+        other |= static_cast<I>(first[k * w + e] ^ static_cast<I>(block_col[k] * w + e));
+    return other == 0;
+  });
+}
+
+template <class View, class V, class I, class O>
+void fill_whole_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a, V* val) {
+  V const* const from = a.val + a.row_ptr[i * static_cast<std::size_t>(b.height)];
+  O const blocks = static_cast<O>(b.block_ptr[i + 1] - b.block_ptr[i]);
+  V* const to =
+      val + static_cast<std::size_t>(b.block_ptr[i]) * static_cast<std::size_t>(b.height * b.width);
+  known_side(b.width, [&](auto w) {
+    known_side(b.height, [&](auto h) {
+      for (O k = 0; k < blocks; ++k)
+        for (int r = 0; r < h; ++r) // rows of blocks * w values, one behind the other
+          for (int e = 0; e < w; ++e)
+            to[(k * h + r) * w + e] = from[(r * blocks + k) * w + e];
+    });
+  });
 }
 
 struct block_shape {

@@ -75,12 +75,16 @@ struct dia_run {
 template <class V, class I, class O>
 std::size_t dia_run_end(csr_view<V, I, O> const& a, std::size_t i, std::size_t stop) {
   constexpr std::size_t step = 64; // entries and rows that are looked at without a branch
+  using U = std::make_unsigned_t<I>;
+  auto const differ = [](I next, I j) { // 0 where next is j + 1
+    return static_cast<U>((static_cast<U>(next) - static_cast<U>(j)) ^ 1u);
+  };
   auto const length = static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]);
   auto const as_long = [&](std::size_t row) {
     return static_cast<std::size_t>(a.row_ptr[row + 1] - a.row_ptr[row]) == length;
   };
   if (i + 1 == stop || !as_long(i + 1) ||
-      (length != 0 && a.col[a.row_ptr[i + 1]] - a.col[a.row_ptr[i]] != 1))
+      (length != 0 && differ(a.col[a.row_ptr[i + 1]], a.col[a.row_ptr[i]]) != 0))
     return i + 1;
   std::size_t end = i + 2; // of rows of that length
   for (stop = std::min(stop, i + step); end < stop && as_long(end);)
@@ -91,13 +95,13 @@ std::size_t dia_run_end(csr_view<V, I, O> const& a, std::size_t i, std::size_t s
   std::size_t const entries = (end - i - 1) * length;
   std::size_t k = 0;
   for (; k < entries; k += step) {
-    bool same = true;
+    U other = 0;
     for (std::size_t j = k, last = std::min(k + step, entries); j < last; ++j)
-      same = same & (col[j + length] - col[j] == 1);
-    if (!same)
+      other = static_cast<U>(other | differ(col[j + length], col[j]));
+    if (other != 0)
       break;
   }
-  while (k < entries && col[k + length] - col[k] == 1)
+  while (k < entries && differ(col[k + length], col[k]) == 0)
     ++k;
   return i + 1 + std::min(k, entries) / length;
 }
@@ -281,6 +285,14 @@ struct dia_strays {
         entry(stray_row.empty() ? 0 : static_cast<std::size_t>(stray_ptr[row])) {}
 };
 
+/// The strays that m has in row i, the next row with any being `at`.
+template <class Dia>
+std::size_t strays_at(Dia const& m, std::size_t at, std::size_t i) {
+  return at < m.stray_row.size() && static_cast<std::size_t>(m.stray_row[at]) == i
+             ? static_cast<std::size_t>(m.stray_ptr[at + 1] - m.stray_ptr[at])
+             : 0;
+}
+
 /// Values of blocks [b, end) of a, into the arrays of m; with the pattern, the rest of the arrays
 /// as well.
 template <bool pattern, class Dia, class V, class I, class O>
@@ -298,7 +310,11 @@ void dia_fill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, dia_strays 
     auto const first = static_cast<std::size_t>(m.block_ptr[r.block]);
     std::size_t const in_block = r.row % block;
     auto const nothing = [](std::size_t, std::size_t) {};
-    std::size_t const others = m.stray_row.empty() ? 0 : dia_sort(r, a.col, m, nothing, nothing);
+    std::size_t others = 0;
+    if constexpr (!pattern)
+      others = strays_at(m, at.row, r.row);
+    else if (!m.stray_row.empty())
+      others = dia_sort(r, a.col, m, nothing, nothing);
     if constexpr (pattern) {
       if (zeroed == r.block) { // just before it is written: it stays in the cache
         std::fill_n(m.val.data() + first * block, r.diagonals.count * block, V{});
@@ -314,6 +330,8 @@ void dia_fill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, dia_strays 
         [&](std::size_t k, std::size_t d) {
           V* const out = m.val.data() + (first + d) * block + in_block;
           V const* const in = a.val + k;
+          // What the next run reads far apart, one behind the other.
+          ask_for(a.val + r.entry + (r.length + k - r.entry) * r.rows, r.rows);
           for (std::size_t i = 0; i < r.rows; ++i)
             out[i] = in[i * r.length];
           if constexpr (pattern)
@@ -331,45 +349,6 @@ void dia_fill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, dia_strays 
     at.row += others != 0 ? r.rows : 0;
     at.entry += others * r.rows;
   });
-}
-
-/// Whether the entries of blocks [b, end) of a are all stored in m.
-template <class Dia, class V, class I, class O>
-bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std::size_t b,
-               std::size_t end) {
-  auto const block = static_cast<std::size_t>(g.block);
-  std::size_t const bytes = (block + 7) / 8;
-  dia_strays at(m.stray_row, m.stray_ptr, g.first_row(b));
-  bool good = true;
-  dia_runs(a, g, m.diagonal, b, end, [&](dia_run const& r) {
-    std::size_t const in_block = r.row % block;
-    auto const first = static_cast<std::size_t>(m.block_ptr[r.block]);
-    std::size_t const others = dia_sort(
-        r, a.col, m,
-        [&](std::size_t, std::size_t d) {
-          mask_bits(
-              m.mask.data() + (first + d) * bytes, in_block, in_block + r.rows,
-              [&](std::uint8_t byte, std::uint8_t bits) { good = good && (byte & bits) == bits; });
-        },
-        [](std::size_t, std::size_t) {});
-    if (others == 0 || !good)
-      return;
-    good = at.row + r.rows <= m.stray_row.size();
-    for (std::size_t i = 0; good && i < r.rows; ++i)
-      good = m.stray_row[at.row + i] == static_cast<I>(r.row + i) &&
-             static_cast<std::size_t>(m.stray_ptr[at.row + i + 1]) == at.entry + (i + 1) * others;
-    if (!good)
-      return;
-    dia_sort(
-        r, a.col, m, [](std::size_t, std::size_t) {},
-        [&](std::size_t k, std::size_t j) {
-          for (std::size_t i = 0; i < r.rows; ++i)
-            good = good && m.stray_col[at.entry + i * others + j] == a.col[k + i * r.length];
-        });
-    at.row += r.rows;
-    at.entry += others * r.rows;
-  });
-  return good;
 }
 
 /// The strays' invariants, when all others hold.

@@ -84,6 +84,8 @@ private:
   }
   /// The first entry of row i from that panel on.
   O row_at(std::size_t i, std::size_t panel) const {
+    if (panel == 0 || panel == panels_)
+      return a_.row_ptr[i + (panel != 0)];
     return static_cast<O>(
         std::partition_point(a_.col + a_.row_ptr[i], a_.col + a_.row_ptr[i + 1],
                              [&](I j) { return static_cast<std::size_t>(j) >> shift_ < panel; }) -
@@ -107,6 +109,9 @@ private:
                   panels_options const& o, std::uint16_t* col, V* val);
   template <class F>
   void each_unit(F&& f);
+  template <class View, class T, class F>
+  bool follow_tile(View const& b, std::size_t t, O const* row_end, O* at_row, T const* array,
+                   F&& f) const;
 
   csr_view<V, I, O> a_;
   array<I> const& group_ptr_;
@@ -401,80 +406,6 @@ void tile_builder<V, I, O>::join(Panels& b) const {
   b.tile_ptr[t] = a_.nnz;
   b.slot_ptr[t] = static_cast<O>(slot);
   b.run_ptr[t] = static_cast<O>(run);
-}
-
-// As many entries, and each of b is in its row there: the same pattern.
-template <class V, class I, class O>
-template <class View>
-bool tile_builder<V, I, O>::follow(View const& b, V* val) {
-  bool good = true;
-  array<O> next(checked_mul(most_rows_, static_cast<std::size_t>(parts_), "panels"), where_.memory);
-  each_unit([&](unit& u, int part) {
-    auto const first = static_cast<std::size_t>(group_ptr_[u.group]);
-    O* const at_row = next.data() + static_cast<std::size_t>(part) * most_rows_;
-    for (std::size_t i = first; i < static_cast<std::size_t>(group_ptr_[u.group + 1]); ++i)
-      at_row[i - first] = row_at(i, u.first);
-    bool mine = true;
-    for (std::size_t t = first_tile(b, u); t < first_tile(b, u, true) && mine; ++t) {
-      auto const base = static_cast<I>(b.tile_panel[t] * static_cast<I>(b.width));
-      b.slots_of(t, [&](std::uint16_t i, std::size_t at, std::size_t step, std::size_t n) {
-        O k = at_row[i];
-        if (static_cast<std::size_t>(a_.row_ptr[first + i + 1] - k) < n) {
-          mine = false;
-          return;
-        }
-        at_row[i] = static_cast<O>(k + static_cast<O>(n));
-        if (val)
-          for (; n > 0; --n, at += step)
-            val[at] = a_.val[k++];
-        else
-          for (; n > 0; --n, at += step)
-            mine &= a_.col[k++] == base + static_cast<I>(b.col[at]);
-      });
-    }
-    if (!mine)
-      __atomic_store_n(&good, false, __ATOMIC_RELAXED);
-  });
-  return good;
-}
-
-template <class V, class I, class O>
-template <class View>
-bool tile_builder<V, I, O>::refill(View const& b, V* val) {
-  bool good = true;
-  std::vector<room> rooms(static_cast<std::size_t>(parts_));
-  for (room& r : rooms) {
-    r = make_room();
-    r.count = array<std::size_t>(most_local, std::size_t(0), where_.memory);
-  }
-  each_unit([&](unit& u, int part) {
-    room& r = rooms[static_cast<std::size_t>(part)];
-    bool mine = bucket(u, r);
-    std::size_t const last = first_tile(b, u, true);
-    for (std::size_t t = first_tile(b, u); t < last && mine; ++t) {
-      std::size_t const p = static_cast<std::size_t>(b.tile_panel[t]) - u.first;
-      auto const begin = static_cast<std::size_t>(r.ptr[p]);
-      auto const end = static_cast<std::size_t>(r.ptr[p + 1]);
-      for (std::size_t k = end; k > begin; --k)
-        r.count[r.row[k - 1]] = k - 1; // the next entry of a row
-      b.slots_of(t, [&](std::uint16_t i, std::size_t at, std::size_t step, std::size_t n) {
-        std::size_t k = r.count[i];
-        if (k < begin || k + n > end) {
-          mine = false;
-          return;
-        }
-        r.count[i] += n;
-        for (; n > 0; --n, ++k, at += step) {
-          mine &= r.row[k] == i;
-          mine &= r.col[k] == b.col[at];
-          val[at] = r.val[k];
-        }
-      });
-    }
-    if (!mine)
-      __atomic_store_n(&good, false, __ATOMIC_RELAXED);
-  });
-  return good;
 }
 
 } // namespace tulle::detail

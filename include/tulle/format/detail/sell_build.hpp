@@ -2,6 +2,7 @@
 
 /// csr to sell: the conversion of format/sell.hpp, which includes this file at its end.
 #pragma once
+#include "tulle/format/detail/sell_values.hpp"
 #include "tulle/format/sell.hpp"
 
 namespace tulle {
@@ -405,48 +406,6 @@ struct sell_builder {
   }
 };
 
-/// The values of a go to where its entries are; same columns, or a mismatch, where `check`.
-template <class V, class I, class O>
-void sell_values(sell<V, I, O>& b, csr_view<V, I, O> a, bool check, cpu const& where) {
-  sell_view<V, I, O> const v = b.view();
-  V* const val = b.val.data();
-  auto const wide = static_cast<std::size_t>(v.chunk);
-  std::size_t const chunks = v.chunks();
-  auto const longs = static_cast<std::size_t>(v.longs);
-  int const parts = parts_for(static_cast<std::size_t>(a.nnz) + v.places(), where.threads);
-  parallel(parts, [&](int part) {
-    std::size_t const end = chunks ? split_by_entries(v.step_ptr, chunks, part + 1, parts) : 0;
-    for (std::size_t c = chunks ? split_by_entries(v.step_ptr, chunks, part, parts) : 0; c < end;
-         ++c)
-      for (int lane = 0; lane < v.rows_of(c); ++lane) {
-        std::size_t const place = c * wide + static_cast<std::size_t>(lane);
-        auto const i = static_cast<std::size_t>(v.row_at(place));
-        auto k = static_cast<std::size_t>(a.row_ptr[i]);
-        if (!check)
-          v.entries_of(c, lane, [&](std::size_t p, I) { val[p] = a.val[k++]; });
-        else if (a.row_ptr[i + 1] - a.row_ptr[i] != static_cast<O>(v.len[place]))
-          refill_mismatch("sell");
-        else {
-          bool good = true;
-          v.entries_of(c, lane, [&](std::size_t, I j) { good &= a.col[k++] == j; });
-          if (!good)
-            refill_mismatch("sell");
-        }
-      }
-    for (std::size_t i = longs ? split_by_entries(v.long_ptr, longs, part, parts) : 0,
-                     last = longs ? split_by_entries(v.long_ptr, longs, part + 1, parts) : 0;
-         i < last; ++i) {
-      O const from = a.row_ptr[v.long_row[i]];
-      auto const n = static_cast<std::size_t>(v.long_ptr[i + 1] - v.long_ptr[i]);
-      if (!check)
-        std::copy_n(a.val + from, n, b.long_val.data() + v.long_ptr[i]);
-      else if (static_cast<std::size_t>(a.row_ptr[v.long_row[i] + 1] - from) != n ||
-               !same(a.col + from, v.long_col + v.long_ptr[i], n))
-        refill_mismatch("sell");
-    }
-  });
-}
-
 } // namespace detail
 
 template <class V, class I, class O>
@@ -475,23 +434,27 @@ sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu c
     builder.shape_chunks();
     builder.fill_chunks();
   }
-  detail::sell_values(b, kept.view, false, where);
+  detail::sell_values(b, kept.view, where);
   return std::move(b);
 }
 
 template <class V, class I, class O>
 void sell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  // What is stored, as a matrix of its own.
+  auto const refill_part = [&](csr_view<V, I, O> const& part, O entries) {
+    detail::refill_if(
+        "sell", rows, cols, entries, part, where,
+        [&](csr_view<V, I, O> const& c) { return detail::sell_has_columns(*this, c, where); },
+        [&](csr_view<V, I, O> const& c) { detail::sell_values(*this, c, where); });
+  };
+  if (!symmetric)
+    return refill_part(a, nnz);
   detail::canonical<V, I, O> const c(a, where);
   if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
     detail::refill_mismatch("sell");
-  if (symmetric)
-    detail::check_symmetric("sell", c.view, where, true);
-  detail::stored_part const kept(c.view, symmetric, where);
-  // The pattern first, so that a refusal leaves the old values whole.
-  if (rows != 0) {
-    detail::sell_values(*this, kept.view, true, where);
-    detail::sell_values(*this, kept.view, false, where);
-  }
+  detail::check_symmetric("sell", c.view, where, true);
+  detail::stored_part const kept(c.view, true, where);
+  refill_part(kept.view, kept.view.nnz);
 }
 
 } // namespace tulle

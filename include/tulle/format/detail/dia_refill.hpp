@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// New values for a dia: the part of format/dia.hpp which includes this file at its end.
+#pragma once
+#include "tulle/format/dia.hpp"
+
+namespace tulle {
+namespace detail {
+
+/// Whether all slots of block b of m are entries, the rows have no strays, and those of a are as
+/// long: then where an entry of a belongs follows from its position. `at` is as above.
+template <class Dia, class O>
+bool is_whole(Dia const& m, dia_grid const& g, dia_range const& here, std::size_t b, std::size_t at,
+              O const* row_ptr) {
+  auto const block = static_cast<std::size_t>(g.block);
+  auto const first = static_cast<std::size_t>(g.first_row(b));
+  if (block % 8 != 0 || g.last_row(b) + 1 != g.first_row(b) + g.block || m.symmetric ||
+      (at < m.stray_row.size() && m.stray_row[at] <= g.last_row(b)))
+    return false;
+  bool whole = true;
+  for (std::size_t i = first; i < first + block; ++i)
+    whole &= static_cast<std::size_t>(row_ptr[i + 1] - row_ptr[i]) == here.count;
+  std::uint8_t const* const mask =
+      m.mask.data() + static_cast<std::size_t>(m.block_ptr[b]) * (block / 8);
+  for (std::size_t k = 0; k < here.count * (block / 8); ++k)
+    whole &= mask[k] == 0xff;
+  return whole;
+}
+
+/// Whether the entries of blocks [b, end) of a are all stored in m, and ascend in their rows.
+template <class Dia, class V, class I, class O>
+bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std::size_t b,
+               std::size_t end) {
+  auto const block = static_cast<std::size_t>(g.block);
+  std::size_t const bytes = (block + 7) / 8;
+  dia_strays at(m.stray_row, m.stray_ptr, g.first_row(b));
+  bool good = true;
+  auto const run = [&](dia_run const& r) {
+    std::size_t const in_block = r.row % block;
+    auto const first = static_cast<std::size_t>(m.block_ptr[r.block]);
+    std::size_t const n = strays_at(m, at.row, r.row);
+    for (std::size_t i = 1; n != 0 && i < r.rows; ++i)
+      good = good && strays_at(m, at.row + i, r.row + i) == n;
+    for (std::size_t k = r.entry + 1; k < r.entry + r.length; ++k)
+      good &= a.col[k - 1] < a.col[k];
+    if (!good)
+      return;
+    std::size_t const others = dia_sort(
+        r, a.col, m,
+        [&](std::size_t, std::size_t d) {
+          mask_bits(
+              m.mask.data() + (first + d) * bytes, in_block, in_block + r.rows,
+              [&](std::uint8_t byte, std::uint8_t bits) { good = good && (byte & bits) == bits; });
+        },
+        [&](std::size_t k, std::size_t j) {
+          good = good && j < n;
+          for (std::size_t i = 0; good && i < r.rows; ++i)
+            good = m.stray_col[at.entry + i * n + j] == a.col[k + i * r.length];
+        });
+    good = good && others == n;
+    at.row += n != 0 ? r.rows : 0;
+    at.entry += n * r.rows;
+  };
+  for (; b < end && good; ++b) {
+    dia_range const here(g, m.diagonal.data(), m.diagonal.size(), b);
+    if (!is_whole(m, g, here, b, at.row, a.row_ptr)) {
+      dia_runs(a, g, m.diagonal, b, b + 1, run);
+      continue;
+    }
+    auto row = static_cast<I>(g.first_row(b));
+    I const* col = a.col + a.row_ptr[row];
+    I other = 0; // no branch an entry
+    for (std::size_t i = 0; i < block; ++i, ++row)
+      for (std::size_t d = 0; d < here.count; ++d)
+        other |= static_cast<I>(*col++ ^ static_cast<I>(m.diagonal[here.first + d] + row));
+    good = other == 0;
+  }
+  return good;
+}
+
+/// The values of blocks [b, end) of a, whose entries m holds.
+template <class Dia, class V, class I, class O>
+void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size_t b,
+                std::size_t end) {
+  auto const block = static_cast<std::size_t>(g.block);
+  dia_strays at(m.stray_row, m.stray_ptr, g.first_row(b));
+  while (b < end) {
+    dia_range const here(g, m.diagonal.data(), m.diagonal.size(), b);
+    if (is_whole(m, g, here, b, at.row, a.row_ptr)) {
+      V const* const from = a.val + a.row_ptr[g.first_row(b)];
+      V* const to = m.val.data() + static_cast<std::size_t>(m.block_ptr[b]) * block;
+      for (std::size_t d = 0; d < here.count; ++d) {
+        ask_for(from + (here.count + d) * block, block);
+        for (std::size_t i = 0; i < block; ++i)
+          to[d * block + i] = from[i * here.count + d];
+      }
+      ++b;
+      continue;
+    }
+    dia_fill<false>(a, g, m, at, b, b + 1);
+    ++b;
+    at = dia_strays(m.stray_row, m.stray_ptr, g.first_row(b));
+  }
+}
+
+} // namespace detail
+
+template <class V, class I, class O>
+void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::dia_grid const g{rows, cols, block};
+  int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
+  auto const each_part = [&](csr_view<V, I, O> const& c, auto&& f) {
+    detail::parallel(parts, [&](int part) {
+      f(detail::dia_part(g, c.row_ptr, part, parts),
+        detail::dia_part(g, c.row_ptr, part + 1, parts));
+    });
+  };
+  auto const is = [&](csr_view<V, I, O> const& c) {
+    bool good = true; // as many entries, all of them stored or mirrored: the same
+    each_part(c, [&](std::size_t b, std::size_t end) {
+      if (!detail::dia_holds(c, g, *this, b, end))
+        __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+    });
+    return good;
+  };
+  auto const fill = [&](csr_view<V, I, O> const& c) {
+    each_part(c, [&](std::size_t b, std::size_t end) { detail::dia_refill(c, g, *this, b, end); });
+  };
+  if (!symmetric)
+    return detail::refill_if("dia", rows, cols, nnz, a, where, is, fill);
+  detail::canonical<V, I, O> const c(a, where);
+  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
+    detail::refill_mismatch("dia");
+  detail::check_symmetric("dia", c.view, where, true);
+  if (!is(c.view))
+    detail::refill_mismatch("dia");
+  fill(c.view);
+}
+
+} // namespace tulle
