@@ -2,6 +2,7 @@
 
 // The same bits for every number of threads, on every run, with a plan and without.
 #include "tulle/core/machine.hpp"
+#include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "support/layouts.hpp"
@@ -127,6 +128,28 @@ TEST(spmv_bits, streaming_loop_is_exact_and_does_not_depend_on_threads) {
     dense y = constant(a.type(), a.rows(), 0);
     multiply(cpu{.threads = threads}, 1, a, false, x, 0, y);
     EXPECT_TRUE(is_product(p, 1, 0, y, y, 0, 0)) << threads;
+  }
+}
+
+// A y of more than 2 MiB is written past the caches, and slides through a buffer where one triangle
+// is stored.
+TEST(spmv_bits, large_grids_are_exact_and_do_not_depend_on_threads) {
+  for (char const* const grid : {"poisson2d5:540", "poisson3d27:66"}) {
+    csr<double> const made = generate(grid);
+    for (type_tag const t : {type_tag::f64_i32, type_tag::f32_i64}) {
+      any_matrix const csr = as_type(other_values(made), t);
+      dense const x = to_dense(t, integers(csr.cols(), 1));
+      dense const y = to_dense(t, integers(csr.rows(), 2));
+      product const p = exact_product(csr, false, x);
+      for (char const* const text : {"dia", "dia:symmetric=true", "sell", "bcsr:symmetric=true"}) {
+        any_matrix const a = convert(csr, layout::parse(text));
+        for (int const threads : {1, 2, 7}) {
+          dense got = y;
+          multiply(cpu{.threads = threads}, 2, a, false, x, -1, got);
+          EXPECT_TRUE(is_product(p, 2, -1, y, got, 0, 0)) << grid << " " << text << " " << threads;
+        }
+      }
+    }
   }
 }
 

@@ -255,6 +255,7 @@ std::vector<animal> build_zoo() {
   add("blocks_merged_to_two", from_lengths(9000, repeat(6000, 10)));
   add("blocks_merged_to_one", from_lengths(40000, repeat(2500, 10)));
   add("blocks_with_a_gap", two_corners(4000));
+  add("whole_blocks_and_an_empty_row", from_lengths(3, {3, 3, 3, 0}));
   add("column_over_blocks", one_column(20000, 2, 1));
   add("4095_entries", from_lengths(300, repeat(4095, 1)));
   add("8191_entries", from_lengths(300, repeat(8191, 1)));

@@ -97,7 +97,8 @@ __device__ void finish(product<V, I, O> const& c, bool is_row, std::int64_t i, i
     for (unsigned left = __ballot_sync(whole_warp, is_row && sum != sum); left != 0;
          left &= left - 1) {
       int const from = __ffs(left) - 1;
-      V const exact = exact_row(c, __shfl_sync(whole_warp, i, from), __shfl_sync(whole_warp, r, from));
+      V const exact =
+          exact_row(c, __shfl_sync(whole_warp, i, from), __shfl_sync(whole_warp, r, from));
       if (static_cast<int>(threadIdx.x % 32) == from)
         sum = exact;
     }
@@ -165,7 +166,8 @@ __device__ T load_once(T const* from) {
   return to;
 }
 
-/// A warp has rows_together(H) block rows. A lane that comes to the next of them puts its sum aside.
+/// A warp has rows_together(H) block rows. A lane that comes to the next of them puts its sum
+/// aside.
 template <int H, int W, class V, class I, class O>
 __global__ void __launch_bounds__(threads, per_multiprocessor)
     rows_kernel(__grid_constant__ product<V, I, O> const c) {
@@ -205,8 +207,8 @@ __global__ void __launch_bounds__(threads, per_multiprocessor)
     for (int u = 0; u < steps; ++u) {
       O const b = from + u * step;
       col[u] = b < end ? load_once(c.a.block_col + b) : 0;
-      v[u] = b < end ? load_once(reinterpret_cast<pack const*>(
-                           val + static_cast<std::int64_t>(b) * (H * W)))
+      v[u] = b < end ? load_once(reinterpret_cast<pack const*>(val + static_cast<std::int64_t>(b) *
+                                                                         (H * W)))
                      : pack{};
     }
   };
@@ -303,10 +305,9 @@ __global__ void __launch_bounds__(threads)
     int const slot = size < 32 ? at % size : at;
     V sum = 0;
     if (is_on && (size < 32 ? at < at_once * size : slot < size))
-      sum = sum_blocks<1, steps>(c,
-                                 static_cast<O>(c.a.block_ptr[i] + warp % team * at_once +
-                                                (size < 32 ? at / size : 0)),
-                                 c.a.block_ptr[i + 1], at_once * team, slot, size, w);
+      sum = sum_blocks<1, steps>(
+          c, static_cast<O>(c.a.block_ptr[i] + warp % team * at_once + (size < 32 ? at / size : 0)),
+          c.a.block_ptr[i + 1], at_once * team, slot, size, w);
     part[warp][at] = sum;
   }
   if (team == 1)
@@ -337,7 +338,9 @@ std::size_t block_rows(view<V, I, O> const& a) {
 template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed)
-    refuse("bcsr", "transposed products have no kernel");
+    refuse("bcsr", "transposed products have no kernel; those of csr and csc do");
+  if (a.symmetric)
+    refuse("bcsr", "symmetric storage has no kernel; that of dia and scsr has");
   if (is_csr(a)) {
     carver work;
     reserve_lines<V>(a.rows, a.blocks, work);

@@ -41,7 +41,7 @@ constexpr int room_more = 32;
 // 4, 6 .84 .75; 4, 8 .71 .66. To ask for x in the order of csr, turned in shared memory, took 1.2
 // to 1.4 times as long, for the blocks that the room costs.
 template <class I>
-constexpr int resident = sizeof(I) == 4 ? 6 : 4; // registers for more lie behind the loads
+constexpr int resident = sizeof(I) == 4 ? 6 : 4; // 4: a guess
 constexpr int few_steps = 4, many_steps = 8;
 static_assert(warps % 2 == 0 && warps <= 16);
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in dia: a thread a row, which goes through the diagonals in order. There
-// is no index to wait for: in the longest stretch of rows that the same diagonals meet, the place of
-// a value follows from the row, and the offsets of the diagonals are arguments of the kernel.
+// y = alpha A x + beta y, A in dia: a thread a row, which goes through the diagonals in order.
+// There is no index to wait for: in the longest stretch of rows that the same diagonals meet, the
+// place of a value follows from the row, and the offsets of the diagonals are arguments of the
+// kernel.
 //
 // A symmetric matrix: the entry above the main diagonal is read where its mirror image lies, in a
 // row below. That row reads it too, at about the same time, so it comes from memory once.
 //
-// A hole is multiplied like an entry; as 0 times Inf or NaN is NaN, a sum that is NaN is taken again
-// from the entries alone. Strays: a bit a row says whether it has any.
+// A hole is multiplied like an entry; as 0 times Inf or NaN is NaN, a sum that is NaN is taken
+// again from the entries alone. Strays: a bit a row says whether it has any.
 //
 // Bytes that must move, double: 8 a slot, 8 a row and 8 a column. Five full diagonals: 56 a row
-// where csr has 80, so at best 1.43 times as fast as the bound of csr; 40 where one triangle is kept.
+// where csr has 80, so at best 1.43 times as fast as the bound of csr; 40 where one triangle is
+// kept.
 #include "tulle/format/dia.hpp"
 
 #include "cuda/instantiate.cuh"
@@ -31,11 +33,13 @@ using view = dia_view<V, I, O, space::device>;
 struct tuning {
   int threads, per_multiprocessor, together;
 };
-// Times the bound of csr on an H200, double: poisson2d5 4096, poisson3d27 160, lattice 4000000.
-constexpr tuning plain = {128, 10, 8};     // 1.44 1.45 1.30; 12 blocks 1.42 1.41 1.31, 16 1.17 1.40
+// Times the bound of csr on an H200, double: poisson2d5 4096, poisson3d27 160, lattice 4000000. In
+// float 12 blocks are better: poisson2d5 1.64 for 1.31.
+template <class V>
+constexpr tuning plain = {128, sizeof(V) == 4 ? 12 : 10, 8}; // 1.44 1.45 1.30; 12: 1.42 1.41 1.31
 constexpr tuning symmetric = {128, 12, 4}; // 1.82 2.04 1.62; 10 blocks 1.79 1.97 1.53, 16 1.10 1.68
-constexpr int most_listed = 64; // diagonals whose offsets are arguments
-constexpr int most_alone = 32;  // strays of a row that its thread sums; more, the warp does
+constexpr int most_listed = 64;            // diagonals whose offsets are arguments
+constexpr int most_alone = 32; // strays of a row that its thread sums; more, the warp does
 
 template <class V, class I, class O>
 struct product {
@@ -267,9 +271,9 @@ __global__ void __launch_bounds__(threads, per_multiprocessor)
     if constexpr (!symmetric)
       if (!is_inside) {
         p = find(c, row);
-        is_inside = p.count == 0 ||
-                    (std::int64_t{row} + c.a.diagonal[p.first] >= 0 &&
-                     std::int64_t{row} + c.a.diagonal[p.first + p.count - 1] < c.a.cols);
+        is_inside =
+            p.count == 0 || (std::int64_t{row} + c.a.diagonal[p.first] >= 0 &&
+                             std::int64_t{row} + c.a.diagonal[p.first + p.count - 1] < c.a.cols);
       }
     if (is_inside)
       sum = sum_inside<most, symmetric, listed>(c, row, p);
@@ -418,13 +422,14 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
     for (I q = 0; q < a.diagonals; ++q)
       c.listed[q] = static_cast<I>(p.info[first_listed + q]);
   auto const go = [&]<tuning t, bool is_symmetric, bool is_listed>() {
-    launch(rows_kernel<t.threads, t.per_multiprocessor, t.together, is_symmetric, is_listed, V, I, O>,
-           ceil_div(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(t.threads)),
-           t.threads, stream, c);
+    launch(
+        rows_kernel<t.threads, t.per_multiprocessor, t.together, is_symmetric, is_listed, V, I, O>,
+        ceil_div(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(t.threads)), t.threads,
+        stream, c);
   };
   if (!a.symmetric)
-    listed ? go.template operator()<plain, false, true>()
-           : go.template operator()<plain, false, false>();
+    listed ? go.template operator()<plain<V>, false, true>()
+           : go.template operator()<plain<V>, false, false>();
   else
     listed ? go.template operator()<symmetric, true, true>()
            : go.template operator()<symmetric, true, false>();

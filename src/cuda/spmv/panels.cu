@@ -9,13 +9,13 @@
 // A warp takes one job after the other: it multiplies, waits until all jobs of the phases before
 // are added (panels_units.cuh), and adds. So the order of additions is the matrix's, and tiles of
 // few entries do not wait for memory one by one: with a barrier between phases instead of a count
-// of jobs, rmat took three times as long.
+// of jobs, rmat took 2.6 times as long.
 //
-// Good layouts, double on H200, ms of a product (csr 0.155 and 0.58):
-//   lp 4096 x 1.1M    lanes=32:piece=1:width=8192:height=2048 .051; width 4096 .066, 16384 .060;
-//                     height 1024 .073, 4096 .063; lanes=64 .067; as suits the CPU .105
-//   rmat 21, 16 a row lanes=32:piece=1:width=16384:height=8192 .255; width 8192, height 16384 .276;
-//                     width 32768 .31, width 4096 .44
+// Layouts, double on an H200: lp 4096 x 1.1M .051 ms with lanes=32:piece=1:width=8192:height=2048;
+// width 4096 1.1, 16384 1.2 times as long; height 1024 1.2, 4096 1.1 times; lanes=64 1.1 times.
+// rmat 21, 16 a row .255 ms with lanes=32:piece=1:width=16384:height=8192; width 8192 and height
+// 16384 1.1, width 32768 1.2, width 4096 1.6 times as long. piece above 2 repeats rows, and jobs
+// with repeated rows go one by one.
 #include "tulle/format/panels.hpp"
 
 #include "cuda/instantiate.cuh"

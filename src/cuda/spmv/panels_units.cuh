@@ -19,15 +19,17 @@ namespace tulle::simt {
 namespace {
 
 // Of all groups, where a group is worth more than one: two for each multiprocessor of an H200, so
-// that units of equal cost end together. 132: lp 1.3 times as long; 528: rmat 1.1 times.
+// that units of equal cost end together. 132: lp 1.3 times as long with panels of 8192 columns, .9
+// times with 16384; 528: rmat 1.05 to 1.1 times.
 constexpr std::int64_t most_units = 264;
 constexpr std::int64_t least_unit = 4096; // cost
 constexpr std::int64_t unit_entries = 4;  // a row of a unit has at least, or its group is not cut
 constexpr std::size_t most_shared = 226 << 10; // of a block
-// x of a panel is staged where a unit has so many columns for an entry, at most. lp, rmat: 4: 1.0,
-// 1.06 times as long; 1/2: rmat 1.03 times; never: 1.3 times.
+// x of a panel is staged where a unit has no more columns than these for each entry there. 4: rmat
+// 1.06 times as long; 1/2: up to 1.03; 1/10: 1.06 to 1.15; never: up to 1.25 times.
 constexpr std::int64_t columns_an_entry = 2;
-constexpr std::int64_t most_length = 32;  // entries of a lane in a job. 64: lp 1.25 times as long
+// Entries of a lane in a job. 64: lp 1.2 times as long; 16: 1.06 times.
+constexpr std::int64_t most_length = 32;
 constexpr std::int64_t many_length = 4;   // of rows that a warp takes 128 at a time
 constexpr std::int64_t most_piece = 1024; // entries of a row that has a warp
 constexpr std::int64_t job_cost = 256;    // in entries, at least

@@ -2,8 +2,8 @@
 
 // y = alpha A x + beta y, A in scsr: a row gathers both its entries and their mirror images, so
 // nothing is added to another row's y and the order of additions is fixed. A group of 1 to 32 lanes
-// a row. The plan has the transpose of what lies below the diagonal: for each entry its row, and the
-// place of its value.
+// a row. The plan has the transpose of what lies below the diagonal: for each entry its row, and
+// the place of its value.
 //
 // Bytes that must move, double with 32-bit indices: 12 an entry of the triangle, 8 for its mirror
 // image, whose value comes from the caches where the matrix is narrow: 20 of the 24 of csr.
@@ -150,9 +150,8 @@ void fill(view<V, I, O> a, plan_view const& p) {
   auto* const key = static_cast<I*>(keys.get());
   auto* const place = static_cast<O*>(places.get());
   auto* const row = static_cast<I*>(rows.get());
-  launch(list_kernel<I, O>,
-         ceil_div(static_cast<std::size_t>(a.rows) * 32, std::size_t{threads}), threads, p.stream,
-         a.rows, a.row_ptr, a.col, key, place, row);
+  launch(list_kernel<I, O>, ceil_div(static_cast<std::size_t>(a.rows) * 32, std::size_t{threads}),
+         threads, p.stream, a.rows, a.row_ptr, a.col, key, place, row);
   // Stable, so that rows ascend within a column.
   auto const sort = [&](void* temporary, std::size_t& size) {
     TULLE_CUDA(cub::DeviceRadixSort::SortPairs, temporary, size, key, key + n, place, place + n,

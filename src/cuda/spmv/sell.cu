@@ -217,7 +217,7 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed)
     refuse("sell", "transposed products have no kernel; those of csr and csc do");
   if (a.symmetric)
-    refuse("sell", "symmetric storage has no kernel; that of dia and scsr do");
+    refuse("sell", "symmetric storage has no kernel; that of dia and scsr has");
   std::size_t const places = a.places(), chunks = a.chunks();
   std::size_t const steps =
       chunks == 0 ? 0
