@@ -119,6 +119,8 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
       progress.label(matrix + ": converting to " + name(l));
       c.contestants.push_back(there.make(l, method));
     });
+  } else {
+    remarks.push_back("no device: " + cuda_state());
   }
   bool const has_bound = !c.contestants.empty();
   if (o.sweep.empty()) {
