@@ -2,10 +2,38 @@
 
 // What the lanes of a warp do together; all of them take part.
 #pragma once
+#include <cstdint>
+#include <type_traits>
 
 namespace tulle::simt {
 
 inline constexpr unsigned whole_warp = 0xffffffffu;
+
+/// Lanes for rows of that many entries on average.
+inline std::int64_t width_for(std::int64_t average) {
+  std::int64_t width = 1;
+  while (width < 32 && width * 2 <= average)
+    width *= 2;
+  return width;
+}
+/// f(width), known to the compiler: 1, 2, 4, 8, 16 or 32.
+template <class F>
+void with_width(std::int64_t width, F&& f) {
+  switch (width) {
+  case 1:
+    return f(std::integral_constant<int, 1>());
+  case 2:
+    return f(std::integral_constant<int, 2>());
+  case 4:
+    return f(std::integral_constant<int, 4>());
+  case 8:
+    return f(std::integral_constant<int, 8>());
+  case 16:
+    return f(std::integral_constant<int, 16>());
+  default:
+    return f(std::integral_constant<int, 32>());
+  }
+}
 
 /// In each lane the sum over its group of `width` lanes, a power of two up to 32; the same tree
 /// whatever the values, so the same bits.

@@ -74,10 +74,7 @@ way choose(I rows, O nnz, O const* row_ptr, plan_view& p) {
     return way::segments;
   std::int64_t const average = static_cast<std::int64_t>(nnz / rows);
   std::int64_t const most = longest_row(rows, row_ptr, p.stream);
-  std::int64_t width = 1;
-  while (width < 32 && width * 2 <= average)
-    width *= 2;
-  p.info[chosen_width] = width;
+  p.info[chosen_width] = width_for(average);
   bool const is_even = most <= even * average && average >= long_average;
   if (p.wanted == spmv_method::rows && most > longest)
     return way::groups;
@@ -111,30 +108,6 @@ void fill_lines(I rows, O nnz, O const* row_ptr, plan_view& p, carver& work) {
 }
 
 template <class V, class I, class O>
-void run_groups(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, std::int64_t width,
-                void* stream) {
-  auto const go = [&]<int w>(std::integral_constant<int, w>) {
-    launch(groups_kernel<w, V, I, O>,
-           ceil_div<std::size_t>(static_cast<std::size_t>(a.rows) * w, row_threads), row_threads,
-           stream, alpha, a, x, beta, y);
-  };
-  switch (width) {
-  case 1:
-    return go(std::integral_constant<int, 1>());
-  case 2:
-    return go(std::integral_constant<int, 2>());
-  case 4:
-    return go(std::integral_constant<int, 4>());
-  case 8:
-    return go(std::integral_constant<int, 8>());
-  case 16:
-    return go(std::integral_constant<int, 16>());
-  default:
-    return go(std::integral_constant<int, 32>());
-  }
-}
-
-template <class V, class I, class O>
 void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
                carver& work, void* stream) {
   auto const rows = static_cast<std::size_t>(a.rows);
@@ -146,7 +119,10 @@ void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_
     return launch(no_entries_kernel<V>, ceil_div<std::size_t>(rows, row_threads), row_threads,
                   stream, beta, y, rows);
   case way::groups:
-    return run_groups(alpha, a, x, beta, y, p.info[chosen_width], stream);
+    return with_width(p.info[chosen_width], [&]<int width>(std::integral_constant<int, width>) {
+      launch(groups_kernel<width, V, I, O>, ceil_div<std::size_t>(rows * width, row_threads),
+             row_threads, stream, alpha, a, x, beta, y);
+    });
   case way::blocks:
     return launch(blocks_kernel<V, I, O>, s.count, row_threads, stream, alpha, a, x, beta, y,
                   static_cast<I const*>(s.first));

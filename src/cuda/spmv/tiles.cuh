@@ -97,6 +97,19 @@ __global__ void __launch_bounds__(tile_threads)
   }
 }
 
+// A warp adds up the parts of a row that begins in share b and ends in share `last`.
+template <class V, class I>
+__device__ void join_parts(shares<V, I> const& s, std::size_t b, std::size_t last, V alpha, V beta,
+                           V* y) {
+  int const lane = threadIdx.x % 32;
+  V sum = lane == 0 ? s.tail[b] : V(0);
+  for (std::size_t c = b + 1 + lane; c <= last; c += 32)
+    sum += s.head[c];
+  sum = reduce<32>(sum);
+  if (lane == 0)
+    update(y, alpha, sum, beta);
+}
+
 // A warp for each share: the row that begins in it and ends in a later one.
 template <class V, class I, class O>
 __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
@@ -114,13 +127,7 @@ __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, share
   // The share in which the row ends: its end is at this place of the path.
   std::size_t const last =
       (static_cast<std::size_t>(row) + static_cast<std::size_t>(a.row_ptr[row + 1])) / share;
-  int const lane = threadIdx.x % 32;
-  V sum = lane == 0 ? s.tail[b] : V(0);
-  for (std::size_t c = b + 1 + lane; c <= last; c += 32)
-    sum += s.head[c];
-  sum = reduce<32>(sum);
-  if (lane == 0)
-    update(y + row, alpha, sum, beta);
+  join_parts(s, b, last, alpha, beta, y + row);
 }
 
 template <class V, class I, class O>
@@ -208,13 +215,7 @@ __global__ void segments_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, sh
   if (a.row_ptr[row + 1] <= k1)
     return;
   std::size_t const last = static_cast<std::size_t>(a.row_ptr[row + 1] - 1) / share;
-  int const lane = threadIdx.x % 32;
-  V sum = lane == 0 ? s.tail[b] : V(0);
-  for (std::size_t c = b + 1 + lane; c <= last; c += 32)
-    sum += s.head[c];
-  sum = reduce<32>(sum);
-  if (lane == 0)
-    update(y + row, alpha, sum, beta);
+  join_parts(s, b, last, alpha, beta, y + row);
 }
 
 } // namespace
