@@ -152,40 +152,49 @@ csc<V, I, O> csc<V, I, O>::from_csr(csr_view<V, I, O> a, csc_options, cpu const&
 
 template <class V, class I, class O>
 void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols ||
-      static_cast<std::size_t>(c.view.nnz) != row.size())
-    detail::refill_mismatch("csc");
-  if (row.empty())
-    return;
   // Rows come in order, so a column's next entry is the next one stored: no sort, and the pattern
-  // is checked on the way. The pattern first and the values in a second walk, so that a refusal
-  // leaves the old values whole.
+  // is checked on the way. Values go to other memory first, so that a refusal leaves the old ones
+  // whole; to walk twice instead takes longer.
   auto const lines = static_cast<std::size_t>(rows);
   auto const columns = static_cast<std::size_t>(cols);
-  int const parts = detail::parts_for(row.size(), where.threads, columns / 2 + (1 << 15));
+  std::size_t const n = row.size();
+  int const parts = detail::parts_for(n, where.threads, columns / 2 + (1 << 15));
   array<O> next(checked_mul(columns, static_cast<std::size_t>(parts), "refill"), where.memory);
-  for (bool const write : {false, true})
-    detail::parallel(parts, [&](int part) {
-      std::size_t const first = detail::split_by_entries(c.view.row_ptr, lines, part, parts);
-      std::size_t const last = detail::split_by_entries(c.view.row_ptr, lines, part + 1, parts);
-      O* const at = next.data() + static_cast<std::size_t>(part) * columns;
-      for (std::size_t j = 0; j < columns; ++j)
-        at[j] = first == 0 ? col_ptr[j]
-                           : static_cast<O>(std::lower_bound(row.data() + col_ptr[j],
-                                                             row.data() + col_ptr[j + 1],
-                                                             static_cast<I>(first)) -
-                                            row.data());
-      for (std::size_t i = first; i < last; ++i)
-        for (O k = c.view.row_ptr[i]; k < c.view.row_ptr[i + 1]; ++k) {
-          auto const j = static_cast<std::size_t>(c.view.col[k]);
-          O const to = at[j]++;
-          if (write)
-            val[to] = c.view.val[k];
-          else if (to >= col_ptr[j + 1] || row[to] != static_cast<I>(i))
-            detail::refill_mismatch("csc");
-        }
-    });
+  array<V> fresh(n, where.memory);
+  auto const is_filled = [&](csr_view<V, I, O> const& c) {
+    bool good = true;
+    if (n != 0)
+      detail::parallel(parts, [&](int part) {
+        std::size_t const first = detail::split_by_entries(c.row_ptr, lines, part, parts);
+        std::size_t const last = detail::split_by_entries(c.row_ptr, lines, part + 1, parts);
+        O* const at = next.data() + static_cast<std::size_t>(part) * columns;
+        for (std::size_t j = 0; j < columns; ++j)
+          at[j] = first == 0 ? col_ptr[j]
+                             : static_cast<O>(std::lower_bound(row.data() + col_ptr[j],
+                                                               row.data() + col_ptr[j + 1],
+                                                               static_cast<I>(first)) -
+                                              row.data());
+        for (std::size_t i = first; i < last; ++i)
+          for (O k = c.row_ptr[i]; k < c.row_ptr[i + 1]; ++k) {
+            auto const j = static_cast<std::size_t>(c.col[k]);
+            O const to = j < columns ? at[j]++ : O(-1);
+            if (to < 0 || to >= col_ptr[j + 1] ||
+                row[static_cast<std::size_t>(to)] != static_cast<I>(i))
+              return __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+            fresh[static_cast<std::size_t>(to)] = c.val[k];
+          }
+      });
+    return good;
+  };
+  detail::refill_if(
+      "csc", rows, cols, static_cast<O>(n), a, where, is_filled, [&](csr_view<V, I, O> const&) {
+        int const copies = detail::parts_for(n, where.threads);
+        if (n != 0)
+          detail::parallel(copies, [&](int part) {
+            std::size_t const k = detail::split(n, part, copies);
+            std::copy_n(fresh.data() + k, detail::split(n, part + 1, copies) - k, val.data() + k);
+          });
+      });
 }
 
 } // namespace tulle
