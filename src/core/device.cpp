@@ -73,9 +73,12 @@ int count_devices(std::string& why) {
 } // namespace
 
 cuda_module const& loaded_cuda() {
-  std::string why;
-  if (count_devices(why) == 0)
-    fail(errc::backend, "cuda: %s", why.c_str());
+  static bool const has_device = [] { // asked once: every allocation and copy comes by
+    std::string why;
+    return count_devices(why) != 0;
+  }();
+  if (!has_device)
+    fail(errc::backend, "cuda: %s", cuda_state().c_str());
   return *the_module().module;
 }
 

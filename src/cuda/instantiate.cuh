@@ -60,15 +60,19 @@ void launch_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::s
 #define TULLE_CUDA_SPMV_CELL(tag, V, I, O, format)                                                 \
   static cuda_status prepare_##format##_##tag(void const* a, plan_view& p, std::size_t& bytes) {   \
     return guarded([&] {                                                                           \
+      device_guard const on(p.device);                                                             \
       bytes = prepare(*static_cast<format##_view<V, I, O, space::device> const*>(a), p);           \
     });                                                                                            \
   }                                                                                                \
   static cuda_status fill_##format##_##tag(void const* a, plan_view& p) {                          \
-    return guarded(                                                                                \
-        [&] { fill(*static_cast<format##_view<V, I, O, space::device> const*>(a), p); });          \
+    return guarded([&] {                                                                           \
+      device_guard const on(p.device);                                                             \
+      fill(*static_cast<format##_view<V, I, O, space::device> const*>(a), p);                      \
+    });                                                                                            \
   }                                                                                                \
   static cuda_status run_##format##_##tag(spmv_call const& c) {                                    \
     return guarded([&] {                                                                           \
+      device_guard const on(c.plan->device);                                                       \
       spmv(*static_cast<V const*>(c.alpha),                                                        \
            *static_cast<format##_view<V, I, O, space::device> const*>(c.a),                        \
            static_cast<V const*>(c.x), *static_cast<V const*>(c.beta), static_cast<V*>(c.y),       \

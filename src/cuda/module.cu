@@ -3,7 +3,7 @@
 // The module's table: devices, memory, and the kernels that formats.def promises.
 #include "tulle/core/types.hpp"
 
-#include "cuda/instantiate.cuh"
+#include "cuda/scale.cuh"
 
 #include <cstdio>
 
@@ -111,17 +111,10 @@ cuda_status timer_drop(void* t) {
 }
 
 template <class V>
-__global__ void scale_kernel(V beta, V* y, std::size_t n) {
-  std::size_t const i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
-  if (i < n)
-    y[i] = beta == V(0) ? V(0) : beta * y[i];
-}
-
-template <class V>
-cuda_status scale(int device, void* stream, V beta, V* y, std::size_t n) {
+cuda_status scale_there(int device, void* stream, V beta, V* y, std::size_t n) {
   return guarded([&] {
     device_guard const on(device);
-    launch(scale_kernel<V>, ceil_div(n, std::size_t{256}), 256, stream, beta, y, n);
+    scale(beta, y, n, stream);
   });
 }
 
@@ -149,10 +142,21 @@ cuda_spmv_kernel const* spmv(int format, int type) {
   return kernels[format].cell[type];
 }
 
-constexpr cuda_module table = {cuda_module_version, count,         describe,  allocate,
-                               deallocate,          copy,          set,       synchronize,
-                               scale<float>,        scale<double>, spmv,      timer_make,
-                               timer_start,         timer_stop,    timer_drop};
+constexpr cuda_module table = {cuda_module_version,
+                               count,
+                               describe,
+                               allocate,
+                               deallocate,
+                               copy,
+                               set,
+                               synchronize,
+                               scale_there<float>,
+                               scale_there<double>,
+                               spmv,
+                               timer_make,
+                               timer_start,
+                               timer_stop,
+                               timer_drop};
 
 } // namespace
 } // namespace tulle::simt

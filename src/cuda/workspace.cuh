@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace tulle::simt {
 
@@ -43,6 +44,18 @@ private:
   cudaStream_t stream_;
 };
 
+/// Device memory as it is on the host; waits for it.
+template <class T>
+std::vector<T> fetch(T const* from, std::size_t n, void* stream) {
+  auto const s = static_cast<cudaStream_t>(stream);
+  std::vector<T> to(n);
+  if (n == 0)
+    return to;
+  TULLE_CUDA(cudaMemcpyAsync, to.data(), from, n * sizeof(T), cudaMemcpyDeviceToHost, s);
+  TULLE_CUDA(cudaStreamSynchronize, s);
+  return to;
+}
+
 /// A number that kernels count in while a plan is made; it starts at 0.
 class counter {
 public:
@@ -51,12 +64,7 @@ public:
   }
   unsigned long long* get() const { return memory_.get(); }
   /// Waits for it.
-  std::int64_t value() const {
-    unsigned long long n = 0;
-    TULLE_CUDA(cudaMemcpyAsync, &n, get(), sizeof n, cudaMemcpyDeviceToHost, stream_);
-    TULLE_CUDA(cudaStreamSynchronize, stream_);
-    return static_cast<std::int64_t>(n);
-  }
+  std::int64_t value() const { return static_cast<std::int64_t>(fetch(get(), 1, stream_)[0]); }
 
 private:
   scratch<unsigned long long> memory_;

@@ -26,7 +26,6 @@ struct spmv_plan::state {
   std::size_t rows = 0, cols = 0, nnz = 0;
   spmv_kernel const* kernel = nullptr;
   cuda_spmv_kernel const* cuda_kernel = nullptr;
-  void* stream = nullptr; // where calls with the plan run, on a device
   plan_view view;
   std::uint64_t pattern = 0,
                 place = 0; // of the indices, where the view holds for one pattern alone
@@ -121,6 +120,8 @@ void scale_on_device(value_kind kind, void const* beta, void* y, std::size_t n, 
     check(module.scale_f32(device, stream, *static_cast<float const*>(beta), static_cast<float*>(y),
                            n),
           "spmv");
+  else if (kind != value_kind::f64)
+    fail(errc::unsupported, "spmv: cuda has no kernel for complex values");
   else
     check(module.scale_f64(device, stream, *static_cast<double const*>(beta),
                            static_cast<double*>(y), n),
@@ -214,7 +215,7 @@ void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
     check(module.describe(w.device, device), "spmv");
     s.view.device = w.device;
     s.view.multiprocessors = device.multiprocessors;
-    s.view.stream = s.stream = w.stream;
+    s.view.stream = w.stream;
     std::size_t bytes = 0;
     check(s.cuda_kernel->prepare(m.view, s.view, bytes), "spmv");
     if (bytes > w.workspace_limit)
@@ -260,7 +261,7 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
     return run_reference(w, alpha, a, x, beta, y);
   if (alpha_is_zero && where_to == backend::cuda)
     return scale_on_device(kind, beta, y, y_size, plan ? plan->get().view.device : w.device,
-                           plan ? plan->get().stream : w.stream);
+                           plan ? plan->get().view.stream : w.stream);
   if (alpha_is_zero)
     return with_value(kind, [&]<class V>(V) {
       scale(*static_cast<V const*>(beta), static_cast<V*>(y), y_size, w.threads);
@@ -276,7 +277,8 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
       fail(errc::bad_structure,
            "spmv: the plan is for a %s whose indices are elsewhere on the device",
            name(a.matrix.format));
-    return check(s.cuda_kernel->run({alpha, a.matrix.view, x, beta, y, &s.view, s.stream}), "spmv");
+    return check(s.cuda_kernel->run({alpha, a.matrix.view, x, beta, y, &s.view, s.view.stream}),
+                 "spmv");
   }
   if (s.view.one_pattern) {
     auto const& ops = dispatch::ops(a.matrix.format, a.matrix.type);

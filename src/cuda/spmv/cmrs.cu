@@ -18,6 +18,7 @@
 
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
+#include "cuda/workspace.cuh"
 
 #include <vector>
 
@@ -204,10 +205,7 @@ std::vector<piece> pieces_of(view<V, I, O> const& a, plan_view const& p) {
   std::vector<piece> list;
   if (a.stored == 0)
     return list;
-  std::vector<O> ptr(a.strips() + 1);
-  TULLE_CUDA(cudaMemcpyAsync, ptr.data(), a.strip_ptr, ptr.size() * sizeof(O),
-             cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(p.stream));
-  TULLE_CUDA(cudaStreamSynchronize, static_cast<cudaStream_t>(p.stream));
+  std::vector<O> const ptr = fetch(a.strip_ptr, a.strips() + 1, p.stream);
   for (std::size_t s = 0; s + 1 < ptr.size(); ++s) {
     auto const length = static_cast<std::int64_t>(ptr[s + 1] - ptr[s]);
     if (length <= long_strip)

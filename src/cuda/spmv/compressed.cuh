@@ -3,6 +3,7 @@
 // Products over compressed rows, those of a csr or those that a plan makes of other entries: which
 // of the ways of rows.cuh and tiles.cuh, and with what.
 #pragma once
+#include "cuda/scale.cuh"
 #include "cuda/spmv/rows.cuh"
 #include "cuda/spmv/tiles.cuh"
 #include "cuda/turn.cuh"
@@ -116,8 +117,7 @@ void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_
   std::size_t const joins = ceil_div<std::size_t>(s.count * 32, row_threads);
   switch (w) {
   case way::nothing:
-    return launch(no_entries_kernel<V>, ceil_div<std::size_t>(rows, row_threads), row_threads,
-                  stream, beta, y, rows);
+    return scale(beta, y, rows, stream);
   case way::groups:
     return with_width(p.info[chosen_width], [&]<int width>(std::integral_constant<int, width>) {
       launch(groups_kernel<width, V, I, O>, ceil_div<std::size_t>(rows * width, row_threads),
@@ -180,6 +180,40 @@ void run_turned(V alpha, I count, O nnz, I const* other, V const* val, V const* 
   run_lines<V, I, O>(alpha, {count, nnz, t.ptr, t.perm ? t.other : other, val, t.perm}, x, beta, y,
                      p, work, stream);
 }
+
+/// A matrix by lines, and whether its product goes by them or across: csr and csc are this.
+template <class V, class I, class O>
+struct compressed {
+  I lines, across;
+  O nnz;
+  O const* ptr;
+  I const* index;
+  V const* val;
+  bool is_across;
+
+  std::size_t prepare(plan_view& p) const {
+    if (is_across)
+      return prepare_turned<V>(across, nnz, true, p);
+    carver work;
+    reserve_lines<V>(lines, nnz, work);
+    return work.used();
+  }
+  void fill(plan_view& p) const {
+    if (is_across) {
+      scratch<I> const line(static_cast<std::size_t>(nnz), p.stream);
+      expand_rows(lines, nnz, ptr, line.get(), p.stream);
+      return fill_turned<V>(across, nnz, index, static_cast<I const*>(line.get()), p);
+    }
+    carver work(p.work);
+    fill_lines<V>(lines, nnz, ptr, p, work);
+  }
+  void multiply(V alpha, V const* x, V beta, V* y, plan_view const& p, void* stream) const {
+    if (is_across)
+      return run_turned<V, I, O>(alpha, across, nnz, nullptr, val, x, beta, y, p, stream);
+    carver work(p.work);
+    run_lines<V, I, O>(alpha, {lines, nnz, ptr, index, val, nullptr}, x, beta, y, p, work, stream);
+  }
+};
 
 } // namespace
 } // namespace tulle::simt

@@ -19,6 +19,8 @@
 
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
+#include "cuda/scale.cuh"
+#include "cuda/workspace.cuh"
 
 #include <vector>
 
@@ -420,13 +422,6 @@ __global__ void __launch_bounds__(threads, resident<I>)
     join_warps(of_warp, b, alpha, a, beta, y, s, ends);
 }
 
-template <class V>
-__global__ void fill_kernel(std::size_t rows, V beta, V* y) {
-  std::size_t const i = blockIdx.x * std::size_t{threads} + threadIdx.x;
-  if (i < rows)
-    y[i] = beta == V(0) ? V(0) : beta * y[i];
-}
-
 template <class V, class I, class O>
 tiles_shape shape_of(view<V, I, O> const& a, plan_view const& p) {
   detail::csr5_bits const bits(a.omega, a.sigma);
@@ -456,10 +451,7 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   // A run of empty rows is the work of one warp: not where it is long.
   std::int64_t const n = std::int64_t{a.omega} * a.sigma;
   auto const tiles = static_cast<std::size_t>((a.nnz + n - 1) / n);
-  std::vector<std::make_unsigned_t<I>> pointer(tiles + 1);
-  TULLE_CUDA(cudaMemcpyAsync, pointer.data(), a.tile_ptr, pointer.size() * sizeof(pointer[0]),
-             cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(p.stream));
-  TULLE_CUDA(cudaStreamSynchronize, static_cast<cudaStream_t>(p.stream));
+  auto const pointer = fetch(a.tile_ptr, tiles + 1, p.stream);
   std::make_unsigned_t<I> before = 0;
   p.info[1] = 0;
   for (auto const t : pointer) {
@@ -486,8 +478,7 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
           void* stream) {
   tiles_shape const s = shape_of(a, p);
   if (a.nnz == 0 || s.is_filled) {
-    auto const rows = static_cast<std::size_t>(a.rows);
-    launch(fill_kernel<V>, ceil_div(rows, std::size_t{threads}), threads, stream, rows, beta, y);
+    scale(beta, y, static_cast<std::size_t>(a.rows), stream);
     if (a.nnz == 0)
       return;
     beta = beta == V(0) ? V(0) : V(1);

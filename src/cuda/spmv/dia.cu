@@ -18,6 +18,7 @@
 
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
+#include "cuda/workspace.cuh"
 
 #include <algorithm>
 #include <vector>
@@ -352,20 +353,11 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed && !a.symmetric)
     refuse("dia", "transposed products have no kernel but for symmetric ones");
   p.method = a.stray_rows > 0 ? "diagonals and strays" : "diagonals";
-  auto const stream = static_cast<cudaStream_t>(p.stream);
-  std::vector<I> diagonal(static_cast<std::size_t>(a.diagonals));
-  if (!diagonal.empty()) {
-    TULLE_CUDA(cudaMemcpyAsync, diagonal.data(), a.diagonal, diagonal.size() * sizeof(I),
-               cudaMemcpyDeviceToHost, stream);
-    TULLE_CUDA(cudaStreamSynchronize, stream);
-  }
+  auto const diagonal = fetch(a.diagonal, static_cast<std::size_t>(a.diagonals), p.stream);
   find_inside(a, diagonal, p);
   if (p.info[inside] < p.info[outside]) {
     std::int64_t const block = p.info[alike] / a.block;
-    O stretch = 0;
-    TULLE_CUDA(cudaMemcpyAsync, &stretch, a.block_ptr + block, sizeof stretch,
-               cudaMemcpyDeviceToHost, stream);
-    TULLE_CUDA(cudaStreamSynchronize, stream);
+    O const stretch = fetch(a.block_ptr + block, 1, p.stream)[0];
     p.info[origin] = (stretch - block * p.info[count]) * a.block;
   }
   for (std::size_t q = 0; q < diagonal.size() && q < most_listed; ++q)

@@ -21,6 +21,7 @@
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
 #include "cuda/spmv/panels_units.cuh"
+#include "cuda/workspace.cuh"
 
 #include <cuda_pipeline.h>
 
@@ -335,40 +336,27 @@ __global__ void flags_kernel(view<V, I, O> a, unsigned char* flags) {
     flags[t] = static_cast<unsigned char>(found);
 }
 
-template <class T>
-std::vector<T> download(T const* from, std::size_t n, plan_view const& p) {
-  std::vector<T> to(n);
-  if (n > 0)
-    TULLE_CUDA(cudaMemcpyAsync, to.data(), from, n * sizeof(T), cudaMemcpyDeviceToHost,
-               static_cast<cudaStream_t>(p.stream));
-  return to;
-}
-
 template <class V, class I, class O>
 panel_units units_of(view<V, I, O> const& a, plan_view const& p) {
-  auto const stream = static_cast<cudaStream_t>(p.stream);
   panel_shape<I, O> shape;
   shape.nnz = static_cast<std::int64_t>(a.nnz);
   shape.places = static_cast<std::int64_t>(a.places);
   shape.width = a.width;
   shape.lanes = a.lanes;
   shape.value = sizeof(V);
-  shape.group_ptr = download(a.group_ptr, a.groups + 1, p);
-  shape.group_tile = download(a.group_tile, a.groups + 1, p);
-  shape.tile_panel = download(a.tile_panel, a.tiles, p);
-  shape.tile_ptr = download(a.tile_ptr, a.tiles + 1, p);
-  shape.slot_ptr = download(a.slot_ptr, a.tiles + 1, p);
-  shape.run_ptr = download(a.run_ptr, a.tiles + 1, p);
-  shape.run_len = download(a.run_len, a.runs, p);
-  shape.run_count = download(a.run_count, a.runs, p);
+  shape.group_ptr = fetch(a.group_ptr, a.groups + 1, p.stream);
+  shape.group_tile = fetch(a.group_tile, a.groups + 1, p.stream);
+  shape.tile_panel = fetch(a.tile_panel, a.tiles, p.stream);
+  shape.tile_ptr = fetch(a.tile_ptr, a.tiles + 1, p.stream);
+  shape.slot_ptr = fetch(a.slot_ptr, a.tiles + 1, p.stream);
+  shape.run_ptr = fetch(a.run_ptr, a.tiles + 1, p.stream);
+  shape.run_len = fetch(a.run_len, a.runs, p.stream);
+  shape.run_count = fetch(a.run_count, a.runs, p.stream);
   if (a.tiles > 0) {
-    void* flags = nullptr;
-    TULLE_CUDA(cudaMallocAsync, &flags, a.tiles, stream);
-    launch(flags_kernel<V, I, O>, a.tiles, 256, p.stream, a, static_cast<unsigned char*>(flags));
-    shape.flags = download(static_cast<unsigned char const*>(flags), a.tiles, p);
-    TULLE_CUDA(cudaFreeAsync, flags, stream);
+    scratch<unsigned char> const flags(a.tiles, p.stream);
+    launch(flags_kernel<V, I, O>, a.tiles, 256, p.stream, a, flags.get());
+    shape.flags = fetch(flags.get(), a.tiles, p.stream);
   }
-  TULLE_CUDA(cudaStreamSynchronize, stream);
   return panel_cutter<I, O>(shape).cut();
 }
 

@@ -107,13 +107,5 @@ __global__ void __launch_bounds__(row_threads)
   }
 }
 
-// y = beta y
-template <class V>
-__global__ void no_entries_kernel(V beta, V* y, std::size_t n) {
-  std::size_t const i = blockIdx.x * std::size_t{row_threads} + threadIdx.x;
-  if (i < n)
-    y[i] = beta == V(0) ? V(0) : beta * y[i];
-}
-
 } // namespace
 } // namespace tulle::simt

@@ -9,6 +9,7 @@
 #include "tulle/format/sell.hpp"
 
 #include "cuda/spmv/ell_rows.cuh"
+#include "cuda/workspace.cuh"
 
 #include <algorithm>
 #include <vector>
@@ -192,21 +193,12 @@ __global__ void join_kernel(V alpha, long_rows<V> apart, V beta, V* y) {
     update(y + s.to, alpha, sum, beta);
 }
 
-template <class T>
-std::vector<T> fetch(T const* from, std::size_t n, plan_view const& p) {
-  std::vector<T> to(n);
-  auto const stream = static_cast<cudaStream_t>(p.stream);
-  TULLE_CUDA(cudaMemcpyAsync, to.data(), from, n * sizeof(T), cudaMemcpyDeviceToHost, stream);
-  TULLE_CUDA(cudaStreamSynchronize, stream);
-  return to;
-}
-
 /// f(row among the long ones, first entry, last, pieces) for each.
 template <class V, class I, class O, class F>
 void each_long_row(view<V, I, O> const& a, plan_view const& p, F&& f) {
   if (a.longs == 0)
     return;
-  auto const ptr = fetch(a.long_ptr, static_cast<std::size_t>(a.longs) + 1, p);
+  auto const ptr = fetch(a.long_ptr, static_cast<std::size_t>(a.longs) + 1, p.stream);
   for (std::size_t i = 0; i + 1 < ptr.size(); ++i)
     f(i, ptr[i], ptr[i + 1],
       std::max<std::int64_t>(1, ceil_div<std::int64_t>(ptr[i + 1] - ptr[i], piece)));
@@ -244,7 +236,7 @@ template <class V, class I, class O>
 void fill(view<V, I, O> a, plan_view const& p) {
   if (p.info[0] == 0)
     return;
-  auto const row = fetch(a.long_row, static_cast<std::size_t>(a.longs), p);
+  auto const row = fetch(a.long_row, static_cast<std::size_t>(a.longs), p.stream);
   std::vector<stretch> all(static_cast<std::size_t>(p.info[0] + p.info[1]));
   stretch* to = all.data();
   stretch* join = all.data() + p.info[0];
