@@ -53,6 +53,41 @@ void launch_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::s
   check(cudaGetLastError(), "launch");
 }
 
+/// Like launch(), but its blocks may begin while those of the launch before still end, from compute
+/// capability 9.0 on: they call wait_for_launch_before() ahead of all that it wrote, and of y.
+template <class... P, class... A>
+void launch_early(void (*kernel)(P...), std::size_t blocks, int threads, void* stream,
+                  A const&... a) {
+  if (blocks == 0)
+    return;
+  if (blocks > most_blocks)
+    check(cudaErrorInvalidConfiguration, "launch: more blocks than a grid holds");
+  int device = 0, major = 0;
+  TULLE_CUDA(cudaGetDevice, &device);
+  TULLE_CUDA(cudaDeviceGetAttribute, &major, cudaDevAttrComputeCapabilityMajor, device);
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t how{};
+  how.gridDim = dim3(static_cast<unsigned>(blocks));
+  how.blockDim = dim3(static_cast<unsigned>(threads));
+  how.stream = static_cast<cudaStream_t>(stream);
+  how.attrs = &early;
+  how.numAttrs = major >= 9;
+  TULLE_CUDA(cudaLaunchKernelEx, &how, kernel, P(a)...);
+}
+__device__ inline void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+/// The next launch's blocks may begin.
+__device__ inline void let_next_launch_begin() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 } // namespace tulle::simt
 
 // A cell calls the file's own prepare(view, plan), fill(view, plan) and

@@ -109,11 +109,28 @@ void turn(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm, 
   line_pointers(lines, nnz, static_cast<I const*>(sorted.get()), ptr, stream);
 }
 
+template <class I>
+void order_by_count(std::size_t n, unsigned* count, I* order, void* stream) {
+  auto const s = static_cast<cudaStream_t>(stream);
+  scratch<I> const places(n, s);
+  scratch<unsigned> const unsorted(n, s);
+  launch(count_kernel<I>, blocks_for(n), threads, stream, static_cast<I>(n), places.get());
+  TULLE_CUDA(cudaMemcpyAsync, unsorted.get(), count, n * sizeof(unsigned), cudaMemcpyDeviceToDevice,
+             s);
+  std::size_t bytes = 0;
+  TULLE_CUDA(cub::DeviceRadixSort::SortPairsDescending, nullptr, bytes, unsorted.get(), count,
+             places.get(), order, static_cast<I>(n), 0, 32, s);
+  scratch<char> const room(bytes, s);
+  TULLE_CUDA(cub::DeviceRadixSort::SortPairsDescending, room.get(), bytes, unsorted.get(), count,
+             places.get(), order, static_cast<I>(n), 0, 32, s);
+}
+
 #define TULLE_TURN(I)                                                                              \
   template bool is_sorted(I const*, I, void*);                                                     \
   template void line_pointers(I, I, I const*, I*, void*);                                          \
   template void expand_rows(I, I, I const*, I*, void*);                                            \
-  template void turn(I, I, I const*, I const*, I*, I*, I*, void*);
+  template void turn(I, I, I const*, I const*, I*, I*, I*, void*);                                 \
+  template void order_by_count(std::size_t, unsigned*, I*, void*);
 TULLE_TURN(std::int32_t)
 TULLE_TURN(std::int64_t)
 

@@ -24,4 +24,9 @@ void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream);
 template <class I, class O>
 void turn(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm, void* stream);
 
+/// order[0..n): the places of count[0..n), largest count first, equal ones in order; count is
+/// sorted alike. Takes memory from the stream's pool while it works.
+template <class I>
+void order_by_count(std::size_t n, unsigned* count, I* order, void* stream);
+
 } // namespace tulle::simt

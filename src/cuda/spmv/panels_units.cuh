@@ -18,12 +18,12 @@
 namespace tulle::simt {
 namespace {
 
-// Of all groups, where a group is worth more than one: two for each multiprocessor of an H200, so
-// that units of equal cost end together. 132: lp 1.3 times as long with panels of 8192 columns, .9
-// times with 16384; 528: rmat 1.05 to 1.1 times.
-constexpr std::int64_t most_units = 264;
-constexpr std::int64_t least_unit = 4096; // cost
-constexpr std::int64_t unit_entries = 4;  // a row of a unit has at least, or its group is not cut
+// Of all groups, where a group is worth more than one: as many as an H200 has room for at once, so
+// that units of equal cost end together. lp by 8192 columns: half as many 1.3 times as long, twice
+// as many 1.1 times.
+constexpr std::int64_t most_blocks_at_once = 264; // half as many where one fills a multiprocessor
+constexpr std::int64_t least_unit = 4096;         // cost
+constexpr std::int64_t unit_entries = 4; // a row of a unit has at least, or its group is not cut
 constexpr std::size_t most_shared = 226 << 10; // of a block
 // x of a panel is staged where a unit has no more columns than these for each entry there. 4: rmat
 // 1.06 times as long; 1/2: up to 1.03; 1/10: 1.06 to 1.15; never: up to 1.25 times.
@@ -65,6 +65,7 @@ struct panel_unit {
   std::int32_t jobs, stages;
   std::int32_t rows;  // of the group
   std::int32_t whole; // the group is this unit
+  std::int32_t entries;
 };
 
 /// Rows of a group of several units, whose sums have `parts` threads each.
@@ -87,9 +88,15 @@ struct panel_units {
   std::int64_t most_rows = 0;
   bool sums_in_shared = true;
 
+  /// Bytes of shared memory for sums, and for all: x of a panel begins behind them, aligned.
+  std::size_t shared_sums(std::size_t value) const {
+    return sums_in_shared
+               ? ceil_div(static_cast<std::size_t>(most_rows) * value, std::size_t{16}) * 16
+               : 0;
+  }
   std::size_t shared(std::size_t value, std::int64_t width) const {
-    return (sums_in_shared ? static_cast<std::size_t>(most_rows) * value : 0) +
-           (!stages.empty() ? static_cast<std::size_t>(width) * value : 0);
+    return shared_sums(value) +
+           (!stages.empty() ? static_cast<std::size_t>(width) * value + 16 : 0);
   }
 };
 
@@ -115,7 +122,7 @@ public:
       to_.most_rows = std::max(to_.most_rows, rows(g));
     auto const bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n) * a_.value; };
     to_.sums_in_shared = bytes(to_.most_rows) <= most_shared;
-    may_stage_ = bytes(to_.sums_in_shared ? to_.most_rows + a_.width : a_.width) <= most_shared;
+    may_stage_ = to_.shared_sums(a_.value) + bytes(a_.width) + 16 <= most_shared;
     counting_ = true;
     for (std::int64_t g = 0; g < groups; ++g) {
       cost_ = 0;
@@ -124,6 +131,8 @@ public:
       costs_.push_back(cost_);
     }
     counting_ = false;
+    bool const is_alone = to_.shared_sums(a_.value) + bytes(a_.width) + 16 > most_shared / 2;
+    most_units_ = is_alone ? most_blocks_at_once / 2 : most_blocks_at_once;
     std::int64_t const share = choose_share(groups);
     for (std::int64_t g = 0; g < groups; ++g)
       cut_group(g, share);
@@ -148,12 +157,12 @@ private:
     std::int64_t const least = std::max(share, unit_entries * rows(g));
     return std::max<std::int64_t>(1, ceil_div(costs_[g], least));
   }
-  /// Entries of a unit, so that they and the groups without as many are most_units.
+  /// Entries of a unit, so that they and the groups without as many are most_units_.
   std::int64_t choose_share(std::int64_t groups) const {
     std::int64_t all = 0;
     for (std::int64_t const c : costs_)
       all += c;
-    std::int64_t share = std::max(least_unit, all / most_units + 1);
+    std::int64_t share = std::max(least_unit, all / most_units_ + 1);
     for (;; share += share / 64 + 1) {
       double units = 0;
       for (std::int64_t g = 0; g < groups; ++g) {
@@ -161,7 +170,7 @@ private:
         units += n > 1 ? static_cast<double>(n)
                        : static_cast<double>(costs_[g]) / static_cast<double>(share);
       }
-      if (units <= static_cast<double>(most_units))
+      if (units <= static_cast<double>(most_units_))
         return share;
     }
   }
@@ -231,6 +240,7 @@ private:
                         static_cast<std::uint32_t>(slot - u.slot), shape, after_, panel, 0,
                         static_cast<std::uint32_t>(pieces)});
     tile_entries_ += entries;
+    u.entries += static_cast<std::int32_t>(entries);
   }
 
   void cut_group(std::int64_t g, std::int64_t share) {
@@ -369,6 +379,7 @@ private:
   panel_shape<I, O> const& a_;
   panel_units to_;
   bool may_stage_ = false;
+  std::int64_t most_units_ = 0;
   bool counting_ = false; // costs of groups, in entries
   bool fresh_ = true;     // the next job begins a phase
   std::vector<std::int64_t> costs_, unit_costs_;

@@ -14,8 +14,7 @@
 
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
-#include "cuda/turn.cuh"
-#include "cuda/workspace.cuh"
+#include "cuda/spmv/mirror.cuh"
 
 namespace tulle::simt {
 namespace {
@@ -24,23 +23,6 @@ template <class V, class I, class O>
 using view = scsr_view<V, I, O, space::device>;
 
 constexpr int threads = 256;
-
-/// The triangle transposed, in the plan's workspace.
-template <class I, class O>
-struct mirror {
-  O* ptr;   // rows + 1
-  I* row;   // ascending within a column, so that of the diagonal comes first
-  O* place; // of the value
-};
-template <class V, class I, class O>
-mirror<I, O> mirror_in(carver& work, view<V, I, O> const& a) {
-  auto const n = static_cast<std::size_t>(a.stored);
-  mirror<I, O> m;
-  m.ptr = work.take<O>(static_cast<std::size_t>(a.rows) + 1);
-  m.row = work.take<I>(n);
-  m.place = work.take<O>(n);
-  return m;
-}
 
 template <int width, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
@@ -58,8 +40,7 @@ __global__ void __launch_bounds__(threads)
       sum = fma(a.val[k], x[a.col[k]], sum);
 #pragma unroll 4
     for (O k = m.ptr[i] + lane; k < mirror_end; k += width)
-      if (m.row[k] != i) // the diagonal is its own mirror image
-        sum = fma(a.val[m.place[k]], x[m.row[k]], sum);
+      sum = fma(a.val[m.place[k]], x[m.other[k]], sum);
   }
   sum = reduce<width>(sum);
   if (is_row && lane == 0)
@@ -71,23 +52,20 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   p.method = "symmetric rows";
   p.info[0] = width_for(a.rows == 0 ? 0 : static_cast<std::int64_t>(a.stored) / a.rows);
   carver work;
-  mirror_in(work, a);
+  mirror(work, a.rows, a.stored);
   return work.used();
 }
 
 template <class V, class I, class O>
 void fill(view<V, I, O> a, plan_view const& p) {
   carver work(p.work);
-  mirror<I, O> const m = mirror_in(work, a);
-  scratch<I> const row(static_cast<std::size_t>(a.stored), p.stream);
-  expand_rows(a.rows, a.stored, a.row_ptr, row.get(), p.stream);
-  turn(a.rows, a.stored, a.col, static_cast<I const*>(row.get()), m.ptr, m.row, m.place, p.stream);
+  mirror(work, a.rows, a.stored).fill(a.rows, a.stored, a.row_ptr, a.col, p.stream);
 }
 
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
   carver work(p.work);
-  mirror<I, O> const m = mirror_in(work, a);
+  mirror const m(work, a.rows, a.stored);
   with_width(p.info[0], [&]<int width>(std::integral_constant<int, width>) {
     launch(rows_kernel<width, V, I, O>,
            ceil_div(static_cast<std::size_t>(a.rows) * width, std::size_t{threads}), threads,

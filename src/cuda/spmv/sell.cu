@@ -8,7 +8,10 @@
 // one. Chunks of fewer than 32 rows share a warp, which then takes their kinds in turn.
 #include "tulle/format/sell.hpp"
 
+#include "cuda/spmv/compressed.cuh"
 #include "cuda/spmv/ell_rows.cuh"
+#include "cuda/spmv/mirror.cuh"
+#include "cuda/spmv/sell_order.cuh"
 #include "cuda/workspace.cuh"
 
 #include <algorithm>
@@ -29,7 +32,8 @@ using view = sell_view<V, I, O, space::device>;
 // fem             .95        1.11        1.12         .94        1.03                    1.17
 // circuit         .81         .82         .79         .78         .77                     .65
 // 16 steps and 512 threads: .4 to .6. Kernels for chunks of 64 were as fast as these; chunks of
-// other sizes have a plain one (poisson2d5: .88 with 8, .93 with 64).
+// other sizes have a plain one (poisson2d5: .88 with 8, .93 with 64). Longer windows, circuit: .79
+// with 1024 rows, .74 with 16384, .73 with all.
 constexpr int any_chunk = 0, in_turns = -1; // else the warps for 32 rows
 constexpr int threads = 256;                // of the kernel that joins
 // Entries of a long row that a warp takes; others have not been measured.
@@ -204,12 +208,19 @@ void each_long_row(view<V, I, O> const& a, plan_view const& p, F&& f) {
       std::max<std::int64_t>(1, ceil_div<std::int64_t>(ptr[i + 1] - ptr[i], piece)));
 }
 
+/// What comes behind them in the workspace.
+template <class V>
+carver behind_long_rows(plan_view const& p) {
+  carver work(p.work);
+  work.take<char>(static_cast<std::size_t>(p.info[0] + p.info[1]) * sizeof(stretch) +
+                  static_cast<std::size_t>(p.info[2]) * sizeof(V));
+  return work;
+}
+
 template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
-  if (p.transposed)
+  if (p.transposed && !a.symmetric)
     refuse("sell", "transposed products have no kernel; those of csr and csc do");
-  if (a.symmetric)
-    refuse("sell", "symmetric storage has no kernel; that of dia and scsr has");
   std::size_t const places = a.places(), chunks = a.chunks();
   std::size_t const steps =
       chunks == 0 ? 0
@@ -228,12 +239,74 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   p.info[0] = pieces;
   p.info[1] = joins;
   p.info[2] = sums;
-  return static_cast<std::size_t>(pieces + joins) * sizeof(stretch) +
-         static_cast<std::size_t>(sums) * sizeof(V);
+  p.info[4] = !a.symmetric && is_worth_ordering(a, p.stream);
+  if (p.info[4])
+    p.method = "chunks, columns by their entries";
+  carver work = behind_long_rows<V>(p);
+  if (p.info[4])
+    ordered_columns(work, a);
+  if (a.symmetric) {
+    p.method = "chunks, and what mirrors them";
+    mirror(work, a.rows, a.stored);
+    reserve_lines<V>(a.rows, a.stored, work);
+  }
+  return work.used();
+}
+
+/// The row that mirrors what is at each place, and the one it is in.
+template <class V, class I, class O>
+__global__ void mirrored_places_kernel(view<V, I, O> a, std::size_t chunks, std::size_t places,
+                                       I* key, I* line) {
+  std::size_t const c = side_thread() / a.chunk;
+  int const lane = threadIdx.x % a.chunk;
+  if (c >= chunks)
+    return;
+  std::size_t const place = c * a.chunk + lane;
+  I const row = place >= places ? 0 : a.perm ? a.perm[place] : static_cast<I>(place);
+  for (O k = a.step_ptr[c]; k < a.step_ptr[c + 1]; ++k) { // as where there is no entry
+    key[k * a.chunk + lane] = a.rows;
+    line[k * a.chunk + lane] = row;
+  }
+  each_place(a, c, lane, places, [&](std::size_t at, I j, bool is_entry) {
+    if (is_entry && j != row)
+      key[at] = j;
+  });
+}
+
+constexpr int lines_info = 8; // of plan_view::info, where compressed rows have theirs
+
+/// The product over the entries that are not stored has a plan of its own within the plan.
+inline plan_view lines_plan(plan_view const& p) {
+  plan_view of_lines = p;
+  std::copy(p.info + lines_info, p.info + 2 * lines_info, of_lines.info);
+  return of_lines;
 }
 
 template <class V, class I, class O>
-void fill(view<V, I, O> a, plan_view const& p) {
+void fill_mirror(view<V, I, O> const& a, plan_view& p, carver& work) {
+  mirror<I, O> const m(work, a.rows, a.stored);
+  auto const n = static_cast<std::size_t>(a.stored);
+  scratch<I> const key(n, p.stream), line(n, p.stream);
+  launch(mirrored_places_kernel<V, I, O>,
+         side_blocks(a.chunks() * static_cast<std::size_t>(a.chunk)), side_threads, p.stream, a,
+         a.chunks(), a.places(), key.get(), line.get());
+  m.fill_by(a.rows, a.stored, key.get(), line.get(), p.stream);
+  p.info[5] = n == 0 ? 0 : fetch(m.ptr + a.rows, 1, p.stream)[0];
+  plan_view of_lines = lines_plan(p);
+  fill_lines<V>(a.rows, static_cast<O>(p.info[5]), static_cast<O const*>(m.ptr), of_lines, work);
+  std::copy(of_lines.info, of_lines.info + lines_info, p.info + lines_info);
+}
+
+template <class V, class I, class O>
+void fill(view<V, I, O> a, plan_view& p) {
+  if (a.symmetric) {
+    carver work = behind_long_rows<V>(p);
+    return fill_mirror(a, p, work);
+  }
+  if (p.info[4]) {
+    carver work = behind_long_rows<V>(p);
+    renumber(a, ordered_columns(work, a), p.stream);
+  }
   if (p.info[0] == 0)
     return;
   auto const row = fetch(a.long_row, static_cast<std::size_t>(a.longs), p.stream);
@@ -258,6 +331,15 @@ void fill(view<V, I, O> a, plan_view const& p) {
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
   long_rows<V> const apart(p);
+  if (p.info[4]) {
+    carver work = behind_long_rows<V>(p);
+    ordered_columns const to(work, a);
+    auto const cols = static_cast<std::size_t>(a.cols);
+    launch(gather_kernel<V, I>, side_blocks(cols), side_threads, stream, cols,
+           static_cast<I const*>(to.order), x, to.x);
+    a = to.view_of(a);
+    x = to.x;
+  }
   std::size_t const places = a.places();
   auto const go = [&]<class S, int fixed>(S, std::integral_constant<int, fixed>) {
     launch(chunks_kernel<S, fixed, V, I, O>,
@@ -287,6 +369,13 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
   }
   launch(join_kernel<V>, ceil_div(static_cast<std::size_t>(apart.joins) * 32, std::size_t{threads}),
          threads, stream, alpha, apart, beta, y);
+  if (!a.symmetric)
+    return;
+  carver work = behind_long_rows<V>(p);
+  mirror<I, O> const m(work, a.rows, a.stored);
+  if (p.info[5] > 0)
+    run_lines<V, I, O>(alpha, {a.rows, static_cast<O>(p.info[5]), m.ptr, m.other, a.val, m.place},
+                       x, V(1), y, lines_plan(p), work, stream);
 }
 
 } // namespace

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Of a matrix of which one triangle is stored: for each line the entries of the other triangle,
+// which are those of its column, by where their values are. A row gathers both, so nothing is added
+// to another row's y and the order of additions is fixed.
+#pragma once
+#include "cuda/instantiate.cuh"
+#include "cuda/turn.cuh"
+#include "cuda/workspace.cuh"
+
+namespace tulle::simt {
+namespace {
+
+/// The line that mirrors what is stored in `line` and column col.
+template <class I, class O>
+__global__ void mirrored_kernel(O stored, I lines, I const* line, I const* col, I* key) {
+  std::size_t const k = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+  if (k < static_cast<std::size_t>(stored))
+    key[k] = col[k] == line[k] ? lines : col[k];
+}
+
+/// In the plan's workspace. What is not mirrored stands behind the last line.
+template <class I, class O>
+struct mirror {
+  O* ptr;   // lines + 2
+  I* other; // stored: the line that each is stored in
+  O* place; // stored
+
+  mirror(carver& work, I lines, O stored)
+      : ptr(work.take<O>(static_cast<std::size_t>(lines) + 2)),
+        other(work.take<I>(static_cast<std::size_t>(stored))),
+        place(work.take<O>(static_cast<std::size_t>(stored))) {}
+  /// key: the line that mirrors each; `lines` for what is on the diagonal, or no entry.
+  void fill_by(I lines, O stored, I const* key, I const* line, void* stream) const {
+    turn(static_cast<I>(lines + 1), stored, key, line, ptr, other, place, stream);
+  }
+  /// The same of compressed lines, as csr has them.
+  void fill(I lines, O stored, O const* line_ptr, I const* col, void* stream) const {
+    constexpr int threads = 256;
+    auto const n = static_cast<std::size_t>(stored);
+    scratch<I> const line(n, stream), key(n, stream);
+    expand_rows(lines, stored, line_ptr, line.get(), stream);
+    launch(mirrored_kernel<I, O>, ceil_div(n, std::size_t{threads}), threads, stream, stored, lines,
+           static_cast<I const*>(line.get()), col, key.get());
+    fill_by(lines, stored, key.get(), line.get(), stream);
+  }
+};
+
+} // namespace
+} // namespace tulle::simt
