@@ -94,6 +94,11 @@ array<O> transpose(O const* ptr, I const* index, V const* val, std::size_t lines
   std::size_t const entries = ptr ? static_cast<std::size_t>(ptr[lines]) : 0;
   return bucket_sort<O>(
       buckets, entries, index,
+      [&](int part, int parts) {
+        return entries == 0
+                   ? 0
+                   : static_cast<std::size_t>(ptr[split_by_entries(ptr, lines, part, parts)]);
+      },
       [&](int part, int parts, auto&& f) {
         if (entries == 0)
           return;
