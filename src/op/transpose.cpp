@@ -38,6 +38,11 @@ void sort_by_column(csr_view<V, I, O> const& a, csr<V, I, O>& t, T* out, Value v
   auto const rows = static_cast<std::size_t>(a.rows);
   t.row_ptr = detail::bucket_sort<O>(
       static_cast<std::size_t>(a.cols), static_cast<std::size_t>(a.nnz), a.col,
+      [&](int part, int parts) {
+        return a.nnz == 0 ? 0
+                          : static_cast<std::size_t>(
+                                a.row_ptr[detail::split_by_entries(a.row_ptr, rows, part, parts)]);
+      },
       [&](int part, int parts, auto&& f) {
         if (a.nnz == 0)
           return;

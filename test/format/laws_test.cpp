@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What every format keeps, written once.
+#include "tulle/gen/generate.hpp"
+
 #include "support/expect.hpp"
 #include "support/formats.hpp"
 #include "support/layouts.hpp"
@@ -201,6 +203,30 @@ TYPED_TEST(formats, refill_is_from_csr_with_new_values) {
           EXPECT_TRUE(same_arrays(m.view(), TypeParam::from_csr(fresh.view(), options).view()))
               << what;
         });
+}
+
+// So many values go past the caches; rows of a mesh, most entries of which are strays to dia.
+TYPED_TEST(formats, refill_of_a_large_matrix_is_no_other) {
+  csr<double> const a = generate("fem:36000");
+  ASSERT_GT(a.val.bytes(), detail::past_caches_from);
+  auto m = TypeParam::from_csr(a.view());
+  csr<double> fresh = a;
+  for (double& v : fresh.val)
+    v = -v;
+  m.refill(fresh.view(), cpu{.threads = 2});
+  auto const expected = TypeParam::from_csr(fresh.view());
+  EXPECT_TRUE(same_arrays(m.view(), expected.view()));
+  for (std::size_t const from : {std::size_t(0), a.col.size() / 2, a.col.size() * 3 / 4}) {
+    std::size_t k = from; // an entry with room for it to move
+    while (a.col[k + 1] <= a.col[k] + 1)
+      ++k;
+    csr<double> other = a;
+    ++other.col[k];
+    EXPECT_TRUE(fails_with(errc::bad_structure, {"refill"}, [&] {
+      m.refill(other.view(), cpu{.threads = 2});
+    })) << k;
+    EXPECT_TRUE(same_arrays(m.view(), expected.view())) << k;
+  }
 }
 
 TYPED_TEST(formats, refill_takes_the_same_pattern_in_another_order) {

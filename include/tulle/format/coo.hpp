@@ -136,6 +136,7 @@ csr<V, I, O> coo_view<V, I, O, S>::to_csr(cpu const& where) const {
   csr<V, I, O> c(unchecked, rows, cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
   c.row_ptr = detail::bucket_sort<O>(
       static_cast<std::size_t>(rows), n, row,
+      [&](int part, int parts) { return detail::split(n, part, parts); },
       [&](int part, int parts, auto&& f) {
         for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
              k < end; ++k)

@@ -94,6 +94,11 @@ array<O> transpose(O const* ptr, I const* index, V const* val, std::size_t lines
   std::size_t const entries = ptr ? static_cast<std::size_t>(ptr[lines]) : 0;
   return bucket_sort<O>(
       buckets, entries, index,
+      [&](int part, int parts) {
+        return entries == 0
+                   ? 0
+                   : static_cast<std::size_t>(ptr[split_by_entries(ptr, lines, part, parts)]);
+      },
       [&](int part, int parts, auto&& f) {
         if (entries == 0)
           return;
@@ -169,20 +174,32 @@ void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
         std::size_t const last = detail::split_by_entries(c.row_ptr, lines, part + 1, parts);
         O* const at = next.data() + static_cast<std::size_t>(part) * columns;
         for (std::size_t j = 0; j < columns; ++j)
-          at[j] = first == 0 ? col_ptr[j]
-                             : static_cast<O>(std::lower_bound(row.data() + col_ptr[j],
-                                                               row.data() + col_ptr[j + 1],
-                                                               static_cast<I>(first)) -
-                                              row.data());
-        for (std::size_t i = first; i < last; ++i)
-          for (O k = c.row_ptr[i]; k < c.row_ptr[i + 1]; ++k) {
+          at[j] = detail::first_from(row.data(), col_ptr[j], col_ptr[j + 1], static_cast<I>(first));
+        bool mine = true;
+        I const* const to_row = row.data();
+        V* const to_val = fresh.data();
+        for (std::size_t i = first; i < last && mine; ++i)
+          for (auto k = static_cast<std::size_t>(c.row_ptr[i]),
+                    end = static_cast<std::size_t>(c.row_ptr[i + 1]);
+               k < end; ++k) {
+            if (k + detail::entries_ahead < n)
+              if (auto const j = static_cast<std::size_t>(c.col[k + detail::entries_ahead]);
+                  j < columns) {
+                O const soon = at[j];
+                __builtin_prefetch(to_row + soon);
+                __builtin_prefetch(to_val + soon, 1);
+              }
             auto const j = static_cast<std::size_t>(c.col[k]);
-            O const to = j < columns ? at[j]++ : O(-1);
-            if (to < 0 || to >= col_ptr[j + 1] ||
-                row[static_cast<std::size_t>(to)] != static_cast<I>(i))
-              return __atomic_store_n(&good, false, __ATOMIC_RELAXED);
-            fresh[static_cast<std::size_t>(to)] = c.val[k];
+            std::size_t const to = j < columns ? static_cast<std::size_t>(at[j]++) : n;
+            mine = to < n && to_row[to] == static_cast<I>(i);
+            if (!mine)
+              break;
+            to_val[to] = c.val[k];
           }
+        for (std::size_t j = 0; j < columns && mine; ++j) // none went on in the next column
+          mine = at[j] <= col_ptr[j + 1];
+        if (!mine)
+          __atomic_store_n(&good, false, __ATOMIC_RELAXED);
       });
     return good;
   };

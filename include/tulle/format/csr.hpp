@@ -145,6 +145,17 @@ std::size_t descents(T const* p, std::size_t n) {
   return sum;
 }
 
+/// The first of entries [begin, end), whose indices ascend, from index i on. Most lines of a band
+/// lie on one side of i.
+template <class I, class O>
+O first_from(I const* index, O begin, O end, I i) {
+  if (begin == end || index[end - 1] < i)
+    return end;
+  if (index[begin] >= i)
+    return begin;
+  return static_cast<O>(std::lower_bound(index + begin, index + end, i) - index);
+}
+
 /// ptr[0..n] starts at 0, does not decrease, ends at nnz.
 template <class O>
 void check_pointers(char const* name, O const* ptr, std::size_t n, O nnz) {

@@ -472,8 +472,8 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
     m.stray_ptr[at.back().row] = static_cast<O>(strays);
   }
   detail::parallel(parts, [&](int part) {
-    detail::dia_fill<true>(c.view, g, m, at[static_cast<std::size_t>(part)], part_of(part),
-                           part_of(part + 1));
+    detail::dia_fill(c.view, g, m, at[static_cast<std::size_t>(part)], part_of(part),
+                     part_of(part + 1));
   });
   return m;
 }

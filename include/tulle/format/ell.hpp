@@ -215,7 +215,15 @@ void ell_rows(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, cpu const&
 template <class V, class I, class O>
 void refill_first_entries(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, V* val,
                           cpu const& where) {
+  bool const past = b.stored() * sizeof(V) >= past_caches_from;
   ell_rows(b, a, where, [&](std::size_t i, row_lanes<O> const& lanes) {
+    if (past) {
+      lanes.each([&, stride = b.stride, val, from = a.val](int l, O k) {
+        store_past_caches(val + static_cast<std::size_t>(k) * stride + i + l,
+                          from[lanes.from[l] + k]);
+      });
+      return after_stores();
+    }
     lanes.each([&, stride = b.stride, val, from = a.val](int l, O k) {
       V* const column = val + static_cast<std::size_t>(k) * stride + i;
       if (l == 0) // a line of as many columns as the rows are long: more than are foreseen

@@ -25,6 +25,8 @@
 #include "tulle/format/coo.hpp"
 #include "tulle/format/ell.hpp"
 
+#include <optional>
+
 namespace tulle {
 
 template <class V, class I = std::int32_t, class O = I, space S = space::host>
@@ -204,7 +206,8 @@ struct rest_parts {
   }
   std::size_t size() const { return before[static_cast<std::size_t>(parts)]; }
 
-  /// f(i, k, at) for each entry k of a row i that is entry `at` beyond the width.
+  /// f(i, k, n, at) for each row i with n entries beyond the width, k and up, which are `at` and
+  /// up of all such.
   template <class F>
   void each(F&& f) const {
     if (size() == 0)
@@ -212,9 +215,10 @@ struct rest_parts {
     parallel(parts, [&](int part) {
       std::size_t at = before[static_cast<std::size_t>(part)];
       for (std::size_t i = begin(part), end = begin(part + 1); i < end; ++i) {
-        auto const stop = static_cast<std::size_t>(row_ptr[i + 1]);
-        for (std::size_t k = stop - beyond(row_ptr, i, width); k < stop; ++k)
-          f(i, k, at++);
+        std::size_t const n = beyond(row_ptr, i, width);
+        if (n != 0)
+          f(i, static_cast<std::size_t>(row_ptr[i + 1]) - n, n, at);
+        at += n;
       }
     });
   }
@@ -353,10 +357,10 @@ hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu cons
                      detail::bytes_of(c.view), o.limit);
   coo<V, I, O> others(unchecked, a.rows, a.cols, array<I>(rest, where.memory),
                       array<I>(rest, where.memory), array<V>(rest, where.memory));
-  parts.each([&](std::size_t i, std::size_t k, std::size_t at) {
-    others.row[at] = static_cast<I>(i);
-    others.col[at] = c.view.col[k];
-    others.val[at] = c.view.val[k];
+  parts.each([&](std::size_t i, std::size_t k, std::size_t count, std::size_t at) {
+    std::fill_n(others.row.data() + at, count, static_cast<I>(i));
+    std::copy_n(c.view.col + k, count, others.col.data() + at);
+    std::copy_n(c.view.val + k, count, others.val.data() + at);
   });
   return {unchecked, detail::first_entries(c.view, static_cast<I>(width), where),
           std::move(others)};
@@ -364,29 +368,31 @@ hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu cons
 
 template <class V, class I, class O>
 void hyb<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  auto const rest_of = [&](csr_view<V, I, O> const& c) {
-    return detail::rest_parts<O>(c.row_ptr, static_cast<std::size_t>(rows),
-                                 static_cast<std::size_t>(nnz), static_cast<std::size_t>(width),
-                                 where);
-  };
+  std::optional<detail::rest_parts<O>> rest;
   detail::refill_if(
       "hyb", rows, cols, nnz, a, where,
       [&](csr_view<V, I, O> const& c) {
         if (!detail::holds_first_entries(view().regular(), c, where))
           return false;
-        detail::rest_parts<O> const rest = rest_of(c);
-        bool good = rest.size() == coo_val.size();
+        rest.emplace(c.row_ptr, static_cast<std::size_t>(rows), static_cast<std::size_t>(nnz),
+                     static_cast<std::size_t>(width), where);
+        bool good = rest->size() == coo_val.size();
         if (good)
-          rest.each([&](std::size_t i, std::size_t k, std::size_t at) {
-            if (coo_row[at] != static_cast<I>(i) || coo_col[at] != c.col[k])
+          rest->each([&](std::size_t i, std::size_t k, std::size_t n, std::size_t at) {
+            I other = 0; // no branch an entry
+            for (std::size_t e = 0; e < n; ++e)
+              other |= static_cast<I>((coo_row[at + e] ^ static_cast<I>(i)) |
+                                      (coo_col[at + e] ^ c.col[k + e]));
+            if (other != 0)
               __atomic_store_n(&good, false, __ATOMIC_RELAXED);
           });
         return good;
       },
       [&](csr_view<V, I, O> const& c) {
-        detail::rest_parts<O> const rest = rest_of(c);
         detail::refill_first_entries(view().regular(), c, val.data(), where);
-        rest.each([&](std::size_t, std::size_t k, std::size_t at) { coo_val[at] = c.val[k]; });
+        rest->each([&](std::size_t, std::size_t k, std::size_t n, std::size_t at) {
+          std::copy_n(c.val + k, n, coo_val.data() + at);
+        });
       });
 }
 

@@ -293,56 +293,49 @@ std::size_t strays_at(Dia const& m, std::size_t at, std::size_t i) {
              : 0;
 }
 
-/// Values of blocks [b, end) of a, into the arrays of m; with the pattern, the rest of the arrays
-/// as well.
-template <bool pattern, class Dia, class V, class I, class O>
+/// The values on one diagonal of a run, of which entry k is the first.
+template <class V>
+void dia_copy(dia_run const& r, V const* val, std::size_t k, V* out) {
+  // What the next run reads far apart, one behind the other.
+  ask_for(val + r.entry + (r.length + k - r.entry) * r.rows, r.rows);
+  for (std::size_t i = 0; i < r.rows; ++i)
+    out[i] = val[k + i * r.length];
+}
+
+/// Blocks [b, end) of a into the arrays of m.
+template <class Dia, class V, class I, class O>
 void dia_fill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, dia_strays at, std::size_t b,
               std::size_t end) {
   auto const block = static_cast<std::size_t>(g.block);
   std::size_t const bytes = (block + 7) / 8;
-  if constexpr (pattern) {
-    auto const first = static_cast<std::size_t>(m.block_ptr[b]);
-    auto const stretches = static_cast<std::size_t>(m.block_ptr[end]) - first;
-    std::fill_n(m.mask.data() + first * bytes, stretches * bytes, std::uint8_t(0));
-  }
+  auto const stretches = static_cast<std::size_t>(m.block_ptr[end] - m.block_ptr[b]);
+  std::fill_n(m.mask.data() + static_cast<std::size_t>(m.block_ptr[b]) * bytes, stretches * bytes,
+              std::uint8_t(0));
   std::size_t zeroed = b; // blocks before this one have zeros in their holes
   dia_runs(a, g, m.diagonal, b, end, [&](dia_run const& r) {
     auto const first = static_cast<std::size_t>(m.block_ptr[r.block]);
     std::size_t const in_block = r.row % block;
     auto const nothing = [](std::size_t, std::size_t) {};
-    std::size_t others = 0;
-    if constexpr (!pattern)
-      others = strays_at(m, at.row, r.row);
-    else if (!m.stray_row.empty())
-      others = dia_sort(r, a.col, m, nothing, nothing);
-    if constexpr (pattern) {
-      if (zeroed == r.block) { // just before it is written: it stays in the cache
-        std::fill_n(m.val.data() + first * block, r.diagonals.count * block, V{});
-        ++zeroed;
-      }
-      for (std::size_t i = 0; others != 0 && i < r.rows; ++i) {
-        m.stray_row[at.row + i] = static_cast<I>(r.row + i);
-        m.stray_ptr[at.row + i] = static_cast<O>(at.entry + i * others);
-      }
+    std::size_t const others = m.stray_row.empty() ? 0 : dia_sort(r, a.col, m, nothing, nothing);
+    if (zeroed == r.block) { // just before it is written: it stays in the cache
+      std::fill_n(m.val.data() + first * block, r.diagonals.count * block, V{});
+      ++zeroed;
+    }
+    for (std::size_t i = 0; others != 0 && i < r.rows; ++i) {
+      m.stray_row[at.row + i] = static_cast<I>(r.row + i);
+      m.stray_ptr[at.row + i] = static_cast<O>(at.entry + i * others);
     }
     dia_sort(
         r, a.col, m,
         [&](std::size_t k, std::size_t d) {
-          V* const out = m.val.data() + (first + d) * block + in_block;
-          V const* const in = a.val + k;
-          // What the next run reads far apart, one behind the other.
-          ask_for(a.val + r.entry + (r.length + k - r.entry) * r.rows, r.rows);
-          for (std::size_t i = 0; i < r.rows; ++i)
-            out[i] = in[i * r.length];
-          if constexpr (pattern)
-            mask_bits(m.mask.data() + (first + d) * bytes, in_block, in_block + r.rows,
-                      [](std::uint8_t& byte, std::uint8_t bits) { byte |= bits; });
+          dia_copy(r, a.val, k, m.val.data() + (first + d) * block + in_block);
+          mask_bits(m.mask.data() + (first + d) * bytes, in_block, in_block + r.rows,
+                    [](std::uint8_t& byte, std::uint8_t bits) { byte |= bits; });
         },
         [&](std::size_t k, std::size_t j) {
           for (std::size_t i = 0; i < r.rows; ++i) {
             std::size_t const to = at.entry + i * others + j;
-            if constexpr (pattern)
-              m.stray_col[to] = a.col[k + i * r.length];
+            m.stray_col[to] = a.col[k + i * r.length];
             m.stray_val[to] = a.val[k + i * r.length];
           }
         });

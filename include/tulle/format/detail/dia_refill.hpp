@@ -27,6 +27,73 @@ bool is_whole(Dia const& m, dia_grid const& g, dia_range const& here, std::size_
   return whole;
 }
 
+/// Whether slot `row` of a mask is stored.
+inline bool is_stored(std::uint8_t const* mask, std::size_t row) {
+  return mask[row / 8] >> row % 8 & 1;
+}
+
+/// A run of one row that has more strays than diagonals is compared and copied in stretches, which
+/// lie in m as they do in csr.
+template <class Dia>
+bool is_mostly_stray(Dia const& m, dia_run const& r, std::size_t strays) {
+  return r.rows == 1 && strays > r.diagonals.count && !m.symmetric;
+}
+
+/// off(k, stray, n) for the stretches of such a row, on(k, d) for what it has on diagonals, as m
+/// has them: k counts from the row's first entry, stray from m's first.
+template <class Dia, class Off, class On>
+void dia_stretches(Dia const& m, dia_run const& r, dia_strays const& at, std::size_t strays,
+                   Off off, On on) {
+  auto const block = static_cast<std::size_t>(m.block);
+  std::size_t const bytes = (block + 7) / 8;
+  std::uint8_t const* mask = m.mask.data() + static_cast<std::size_t>(m.block_ptr[r.block]) * bytes;
+  auto const* const col = m.stray_col.data();
+  std::size_t stray = at.entry;
+  std::size_t k = 0;
+  for (std::size_t d = 0; d < r.diagonals.count; ++d, mask += bytes) {
+    if (!is_stored(mask, r.row % block))
+      continue;
+    auto const here = static_cast<std::int64_t>(m.diagonal[r.diagonals.first + d]) +
+                      static_cast<std::int64_t>(r.row);
+    auto const next = static_cast<std::size_t>(
+        std::lower_bound(col + stray, col + at.entry + strays, here,
+                         [](auto j, std::int64_t least) { return j < least; }) -
+        col);
+    off(k, stray, next - stray);
+    k += next - stray;
+    stray = next;
+    on(k++, d);
+  }
+  off(k, stray, at.entry + strays - stray);
+}
+
+/// Whether a has that row as m does.
+template <class Dia, class V, class I, class O>
+bool dia_holds_stretches(csr_view<V, I, O> const& a, Dia const& m, dia_run const& r,
+                         dia_strays const& at, std::size_t strays) {
+  std::size_t const row = r.row % static_cast<std::size_t>(m.block);
+  std::size_t const bytes = (static_cast<std::size_t>(m.block) + 7) / 8;
+  std::uint8_t const* const mask =
+      m.mask.data() + static_cast<std::size_t>(m.block_ptr[r.block]) * bytes;
+  std::size_t length = strays;
+  for (std::size_t d = 0; d < r.diagonals.count; ++d)
+    length += is_stored(mask + d * bytes, row);
+  if (length != r.length)
+    return false;
+  bool good = true;
+  I const* const col = a.col + r.entry;
+  dia_stretches(
+      m, r, at, strays,
+      [&](std::size_t k, std::size_t stray, std::size_t n) {
+        good = good && same(col + k, m.stray_col.data() + stray, n);
+      },
+      [&](std::size_t k, std::size_t d) {
+        good = good && static_cast<std::int64_t>(col[k]) - static_cast<std::int64_t>(r.row) ==
+                           static_cast<std::int64_t>(m.diagonal[r.diagonals.first + d]);
+      });
+  return good;
+}
+
 /// Whether the entries of blocks [b, end) of a are all stored in m, and ascend in their rows.
 template <class Dia, class V, class I, class O>
 bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std::size_t b,
@@ -39,6 +106,12 @@ bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std:
     std::size_t const in_block = r.row % block;
     auto const first = static_cast<std::size_t>(m.block_ptr[r.block]);
     std::size_t const n = strays_at(m, at.row, r.row);
+    if (is_mostly_stray(m, r, n)) {
+      good = good && dia_holds_stretches(a, m, r, at, n);
+      ++at.row;
+      at.entry += n;
+      return;
+    }
     for (std::size_t i = 1; n != 0 && i < r.rows; ++i)
       good = good && strays_at(m, at.row + i, r.row + i) == n;
     for (std::size_t k = r.entry + 1; k < r.entry + r.length; ++k)
@@ -84,7 +157,31 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size
                 std::size_t end) {
   auto const block = static_cast<std::size_t>(g.block);
   dia_strays at(m.stray_row, m.stray_ptr, g.first_row(b));
-  while (b < end) {
+  auto const run = [&](dia_run const& r) {
+    std::size_t const n = strays_at(m, at.row, r.row);
+    V* const out =
+        m.val.data() + static_cast<std::size_t>(m.block_ptr[r.block]) * block + r.row % block;
+    if (is_mostly_stray(m, r, n)) {
+      V const* const val = a.val + r.entry;
+      dia_stretches(
+          m, r, at, n,
+          [&](std::size_t k, std::size_t stray, std::size_t count) {
+            std::copy_n(val + k, count, m.stray_val.data() + stray);
+          },
+          [&](std::size_t k, std::size_t d) { out[d * block] = val[k]; });
+    } else {
+      dia_sort(
+          r, a.col, m,
+          [&](std::size_t k, std::size_t d) { dia_copy(r, a.val, k, out + d * block); },
+          [&](std::size_t k, std::size_t j) {
+            for (std::size_t i = 0; i < r.rows; ++i)
+              m.stray_val[at.entry + i * n + j] = a.val[k + i * r.length];
+          });
+    }
+    at.row += n != 0 ? r.rows : 0;
+    at.entry += n * r.rows;
+  };
+  for (; b < end; ++b) {
     dia_range const here(g, m.diagonal.data(), m.diagonal.size(), b);
     if (is_whole(m, g, here, b, at.row, a.row_ptr)) {
       V const* const from = a.val + a.row_ptr[g.first_row(b)];
@@ -94,12 +191,9 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size
         for (std::size_t i = 0; i < block; ++i)
           to[d * block + i] = from[i * here.count + d];
       }
-      ++b;
-      continue;
+    } else {
+      dia_runs(a, g, m.diagonal, b, b + 1, run);
     }
-    dia_fill<false>(a, g, m, at, b, b + 1);
-    ++b;
-    at = dia_strays(m.stray_row, m.stray_ptr, g.first_row(b));
   }
 }
 

@@ -27,7 +27,7 @@ struct row_lanes {
     }
   }
 
-  /// f(lane, k) for entry k of each lane, step by step as far as all lanes reach.
+  /// f(lane, k) for entry k of each lane, step by step: what lanes have at one step lies together.
   template <class F>
   void each(F&& f) const {
     each(f, [](O) {});
@@ -48,9 +48,10 @@ struct row_lanes {
       steps(8);
     else
       steps(chunk);
-    for (int l = 0; l < here && most != common; ++l)
-      for (O k = common; k < n[l]; ++k)
-        f(l, k);
+    for (O k = common; k < most; ++k)
+      for (int l = 0; l < here; ++l)
+        if (k < n[l])
+          f(l, k);
   }
 };
 

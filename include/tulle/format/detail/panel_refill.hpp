@@ -52,6 +52,7 @@ template <class V, class I, class O>
 template <class View>
 bool tile_builder<V, I, O>::follow(View const& b, V* val) {
   bool good = true;
+  bool const past = static_cast<std::size_t>(a_.nnz) * sizeof(V) >= past_caches_from;
   array<O> next(checked_mul(most_rows_, static_cast<std::size_t>(parts_), "panels"), where_.memory);
   each_unit([&](unit& u, int part) {
     auto const first = static_cast<std::size_t>(group_ptr_[u.group]);
@@ -63,8 +64,15 @@ bool tile_builder<V, I, O>::follow(View const& b, V* val) {
     bool mine = true;
     for (std::size_t t = first_tile(b, u), end = first_tile(b, u, true); t < end && mine; ++t) {
       if (val) {
-        follow_tile(b, t, row_end, at_row, a_.val,
-                    [=, v = a_.val](std::size_t at, std::size_t k) { val[at] = v[k]; });
+        if (past)
+          follow_tile(b, t, row_end, at_row, a_.val,
+                      [=, v = a_.val](std::size_t at, std::size_t k) {
+                        store_past_caches(val + at, v[k]);
+                      });
+        else
+          follow_tile(b, t, row_end, at_row, a_.val,
+                      [=, v = a_.val](std::size_t at, std::size_t k) { val[at] = v[k]; });
+        after_stores();
         continue;
       }
       I other = 0; // no branch an entry

@@ -100,25 +100,30 @@ void check_symmetric(char const* format, csr_view<V, I, O> const& a, cpu const& 
 
 /// Whether a is the matrix whose lower triangle has the pattern row_ptr and col, with as many
 /// entries as that has, and equals its transpose bit by bit. What is above the diagonal of a row is
-/// met in order while rows below go by: each part keeps where it is in each row, from the first
-/// time on.
+/// met in order while rows below go by: each part keeps where it is in each row.
 template <class V, class I, class O>
 bool mirrors(csr_view<V, I, O> const& a, O const* row_ptr, I const* col, cpu const& where) {
   if (a.nnz == 0)
     return true;
   auto const n = static_cast<std::size_t>(a.rows);
+  auto const entries = static_cast<std::size_t>(a.nnz);
   // No more parts than their places take bytes of the values.
   int const parts = static_cast<int>(std::min<std::size_t>(
-      static_cast<std::size_t>(parts_for(static_cast<std::size_t>(a.nnz), where.threads)),
-      static_cast<std::size_t>(a.nnz) / n + 1));
+      static_cast<std::size_t>(parts_for(entries, where.threads)), entries / n + 1));
   array<O> places(checked_mul(n, static_cast<std::size_t>(parts), "refill"), where.memory);
   bool all = true;
   parallel(parts, [&](int part) {
     O* const place = places.data() + static_cast<std::size_t>(part) * n;
-    std::fill_n(place, n, O(-1));
+    std::size_t const begin = split_by_entries(row_ptr, n, part, parts);
     std::size_t const end = split_by_entries(row_ptr, n, part + 1, parts);
+    for (std::size_t j = 0; j < begin; ++j)
+      place[j] = first_from(a.col, a.row_ptr[j], a.row_ptr[j + 1], static_cast<I>(begin));
+    for (std::size_t j = begin; j < end; ++j) // behind its lower triangle, if that is as long
+      place[j] = static_cast<O>(
+          std::min(entries, static_cast<std::size_t>(a.row_ptr[j]) +
+                                static_cast<std::size_t>(row_ptr[j + 1] - row_ptr[j])));
     bool good = true;
-    for (std::size_t i = split_by_entries(row_ptr, n, part, parts); i < end && good; ++i) {
+    for (std::size_t i = begin; i < end && good; ++i) {
       auto const length = static_cast<std::size_t>(row_ptr[i + 1] - row_ptr[i]);
       O const first = a.row_ptr[i];
       good = static_cast<std::size_t>(a.row_ptr[i + 1] - first) >= length &&
@@ -127,16 +132,13 @@ bool mirrors(csr_view<V, I, O> const& a, O const* row_ptr, I const* col, cpu con
         auto const j = static_cast<std::size_t>(a.col[static_cast<std::size_t>(first) + k]);
         if (j == i)
           break;
-        O const stop = a.row_ptr[j + 1];
-        O twin = place[j];
-        if (twin < 0)
-          twin = static_cast<O>(
-              std::lower_bound(a.col + a.row_ptr[j], a.col + stop, static_cast<I>(i)) - a.col);
-        good = twin < stop && a.col[twin] == static_cast<I>(i) &&
+        auto const twin = static_cast<std::size_t>(place[j]++);
+        good = twin < entries && a.col[twin] == static_cast<I>(i) &&
                same(a.val + twin, a.val + first + k, 1);
-        place[j] = static_cast<O>(twin + 1);
       }
     }
+    for (std::size_t j = 0; j < end && good; ++j) // none went on in the next row
+      good = place[j] <= a.row_ptr[j + 1];
     if (!good)
       __atomic_store_n(&all, false, __ATOMIC_RELAXED);
   });
