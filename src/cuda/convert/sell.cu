@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// csr to sell: which rows go where by sorting, then a warp a chunk for its shape and its arrays.
+// The host's builder (format/detail/sell_build.hpp) says what each step decides.
+#include "tulle/format/sell.hpp"
+
+#include "cuda/convert/convert.cuh"
+#include "cuda/convert/symmetric.cuh"
+#include "cuda/primitive/search.cuh"
+#include "cuda/turn.cuh"
+
+#include <limits>
+
+namespace tulle::simt {
+namespace {
+
+using count = unsigned long long; // of what is known to fit when all is added up
+
+/// Rows in the order of places, and the chunks they make.
+template <class V, class I, class O>
+struct chunked {
+  device_csr<V, I, O> a;
+  I const* perm; // nullptr: rows in order
+  std::size_t places, chunks;
+  int wide;
+  bool short_columns, shared_offsets;
+
+  __device__ I row(std::size_t place) const { return perm ? perm[place] : static_cast<I>(place); }
+  __device__ O length(I r) const { return a.row_ptr[r + 1] - a.row_ptr[r]; }
+  __device__ int rows_of(std::size_t c) const {
+    std::size_t const left = places - c * static_cast<std::size_t>(wide);
+    return left < static_cast<std::size_t>(wide) ? static_cast<int>(left) : wide;
+  }
+  __device__ std::uint64_t all_lanes() const { return ~std::uint64_t(0) >> (64 - wide); }
+};
+
+template <class T>
+__device__ T warp_min(T v) {
+#pragma unroll
+  for (int d = 16; d > 0; d /= 2) {
+    T const other = __shfl_xor_sync(whole_warp, v, d);
+    v = other < v ? other : v;
+  }
+  return v;
+}
+template <class T>
+__device__ T warp_max(T v) {
+  return -warp_min(static_cast<T>(-v));
+}
+
+/// The offsets column - row of a chunk whose rows follow each other, merged: f(step, offset, lanes
+/// that have it). 0 where they are more than `most` or lead outside of x. A lane has one row, or
+/// two.
+template <class V, class I, class O, class F>
+__device__ std::size_t merge_offsets(chunked<V, I, O> const& b, std::size_t c, std::size_t most,
+                                     int lane, F f) {
+  constexpr I none = std::numeric_limits<I>::max();
+  int const here = b.rows_of(c);
+  I const first = b.row(c * static_cast<std::size_t>(b.wide));
+  O at[2], end[2];
+  I next[2];
+  for (int h = 0; h < 2; ++h) {
+    int const l = lane + 32 * h;
+    at[h] = l < here ? b.a.row_ptr[first + l] : O(0);
+    end[h] = l < here ? b.a.row_ptr[first + l + 1] : O(0);
+    next[h] = at[h] < end[h] ? b.a.col[at[h]] - first - l : none;
+  }
+  for (std::size_t steps = 0;; ++steps) {
+    I const offset = warp_min(next[0] < next[1] ? next[0] : next[1]);
+    if (offset == none)
+      return steps;
+    if (steps == most || offset < -first ||
+        static_cast<std::size_t>(offset + first) + static_cast<std::size_t>(b.wide) >
+            static_cast<std::size_t>(b.a.cols))
+      return 0;
+    bool const has[2] = {next[0] == offset, next[1] == offset};
+    f(steps, offset,
+      __ballot_sync(whole_warp, has[0]) |
+          static_cast<std::uint64_t>(__ballot_sync(whole_warp, has[1])) << 32);
+    for (int h = 0; h < 2; ++h)
+      if (has[h]) {
+        ++at[h];
+        next[h] = at[h] < end[h] ? b.a.col[at[h]] - first - (lane + 32 * h) : none;
+      }
+  }
+}
+
+template <class I>
+struct shape {
+  std::size_t width;
+  std::uint8_t kind;
+  I low; // least column
+};
+
+/// As sell_builder::shape_of.
+template <class V, class I, class O>
+__device__ shape<I> shape_of(chunked<V, I, O> const& b, std::size_t c, int lane) {
+  std::size_t const place = c * static_cast<std::size_t>(b.wide);
+  int const here = b.rows_of(c);
+  I const first = b.row(place);
+  constexpr I none = std::numeric_limits<I>::max();
+  I low = none, high = -1;
+  O width = 0;
+  bool in_order = true;
+  for (int l = lane; l < here; l += 32) {
+    I const r = b.row(place + static_cast<std::size_t>(l));
+    in_order = in_order && r - first == l;
+    O const n = b.length(r);
+    if (n == 0)
+      continue;
+    I const l_low = b.a.col[b.a.row_ptr[r]];
+    I const l_high = b.a.col[b.a.row_ptr[r + 1] - 1];
+    low = l_low < low ? l_low : low;
+    high = l_high > high ? l_high : high;
+    width = n > width ? n : width;
+  }
+  low = warp_min(low);
+  high = warp_max(high);
+  in_order = __all_sync(whole_warp, in_order);
+  shape<I> s{static_cast<std::size_t>(warp_max(width)), 0, low == none ? I(0) : low};
+  s.kind = b.short_columns && high - s.low <= UINT16_MAX ? sell_kind::shorts : sell_kind::full;
+  if (in_order)
+    s.kind |= sell_kind::in_order;
+  if (!in_order || !b.shared_offsets || s.width == 0)
+    return s;
+  auto const wide = static_cast<std::size_t>(b.wide);
+  std::size_t const slot = sizeof(V) + (s.kind & sell_kind::shorts ? 2 : sizeof(I));
+  std::size_t const most = s.width * wide * slot / (wide * sizeof(V) + sizeof(I));
+  bool whole = true;
+  std::size_t const steps =
+      merge_offsets(b, c, most, lane, [&](std::size_t, I, std::uint64_t lanes) {
+        whole = whole && lanes == b.all_lanes();
+      });
+  if (steps != 0) {
+    s.width = steps;
+    s.kind = (whole ? sell_kind::shared : sell_kind::holed) | sell_kind::in_order;
+  }
+  return s;
+}
+
+/// Long rows to arrays of their own; perm, if there are any, has the others in order.
+template <class V, class I, class O>
+std::unique_ptr<scratch<I>> split_rows(device_csr<V, I, O> const& a, int split,
+                                       sell_view<V, I, O, space::device>& b, result const& to) {
+  auto const n = static_cast<std::size_t>(a.rows);
+  std::size_t const most = detail::sell_most_length(split, n, static_cast<std::size_t>(a.nnz));
+  auto const is_long = [=] __device__(std::size_t i) {
+    return static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]) > most;
+  };
+  std::size_t const longs = split == 0 ? 0 : fold<sum>(n, to.stream(), is_long);
+  if (longs == 0)
+    return nullptr;
+  scratch<O> const numbers(n + 1, to.stream()), entries(n + 1, to.stream());
+  each(n, to.stream(),
+       [=, number = numbers.get(), entry = entries.get()] __device__(std::size_t i) {
+         bool const apart = is_long(i);
+         number[i] = apart;
+         entry[i] = apart ? a.row_ptr[i + 1] - a.row_ptr[i] : O(0);
+       });
+  to_pointers(numbers.get(), n, to.stream());
+  to_pointers(entries.get(), n, to.stream());
+  std::size_t const all = last_of(entries.get(), n, to.stream());
+  I* const long_row = to.take<I>(longs);
+  O* const long_ptr = to.take<O>(longs + 1);
+  I* const long_col = to.take<I>(all);
+  V* const long_val = to.take<V>(all);
+  auto perm = std::make_unique<scratch<I>>(n - longs, to.stream());
+  each(n + 1, to.stream(),
+       [=, number = numbers.get(), entry = entries.get(),
+        perm = perm->get()] __device__(std::size_t i) {
+         O const at = number[i];
+         if (i == n || is_long(i)) {
+           long_ptr[at] = entry[i];
+           if (i < n)
+             long_row[at] = static_cast<I>(i);
+         } else {
+           perm[i - static_cast<std::size_t>(at)] = static_cast<I>(i);
+         }
+       });
+  each(all, to.stream(), [=] __device__(std::size_t at) {
+    auto const r = upper_bound(long_ptr, static_cast<O>(longs) + 1, static_cast<O>(at)) - 1;
+    O const k = a.row_ptr[long_row[r]] + (static_cast<O>(at) - long_ptr[r]);
+    long_col[at] = a.col[k];
+    long_val[at] = a.val[k];
+  });
+  b.longs = static_cast<I>(longs);
+  b.long_nnz = static_cast<O>(all);
+  b.long_row = long_row;
+  b.long_ptr = long_ptr;
+  b.long_col = long_col;
+  b.long_val = long_val;
+  return perm;
+}
+
+/// Sorts the windows where that pays; what it has, if any of them, replaces perm.
+template <class V, class I, class O>
+void sort_windows(chunked<V, I, O> const& b, std::size_t sigma, std::unique_ptr<scratch<I>>& perm,
+                  void* stream) {
+  std::size_t const n = b.places;
+  std::size_t const windows = ceil_div(n, sigma);
+  auto const longest = static_cast<I>(
+      fold<greatest>(n, stream, [=] __device__(std::size_t p) { return b.length(b.row(p)); }));
+  scratch<I> const window(n, stream), rank(n, stream), sorted(n, stream);
+  scratch<O> const order(n, stream);
+  each(n, stream, [=, window = window.get(), rank = rank.get()] __device__(std::size_t p) {
+    window[p] = static_cast<I>(p / sigma);
+    rank[p] = longest - static_cast<I>(b.length(b.row(p)));
+  });
+  order_by(static_cast<I>(windows), longest, static_cast<O>(n), static_cast<I const*>(window.get()),
+           static_cast<I const*>(rank.get()), sorted.get(), order.get(), stream);
+  scratch<std::uint8_t> const pays(windows, stream);
+  auto const wide = static_cast<std::size_t>(b.wide);
+  each_warp(windows, stream,
+            [=, order = order.get(), pays = pays.get()] __device__(std::size_t w, int lane) {
+              std::size_t const first = w * sigma;
+              std::size_t const last = min(n, first + sigma);
+              std::size_t plain = 0, sorted = 0; // steps as the rows come, and sorted
+              for (std::size_t p = first + static_cast<std::size_t>(lane) * wide; p < last;
+                   p += 32 * wide) {
+                O width = 0;
+                for (std::size_t q = p; q < min(last, p + wide); ++q)
+                  width = max(width, b.length(b.row(q)));
+                plain += static_cast<std::size_t>(width);
+                sorted +=
+                    static_cast<std::size_t>(b.length(b.row(static_cast<std::size_t>(order[p]))));
+              }
+              plain = reduce<32>(plain);
+              sorted = reduce<32>(sorted);
+              if (lane == 0)
+                pays[w] = detail::sell_pays<V, I>(plain, sorted, wide, last - first);
+            });
+  if (fold<sum>(windows, stream,
+                [pays = pays.get()] __device__(std::size_t w) { return pays[w]; }) == 0)
+    return;
+  auto chosen = std::make_unique<scratch<I>>(n, stream);
+  each(n, stream,
+       [=, order = order.get(), pays = pays.get(), to = chosen->get()] __device__(std::size_t p) {
+         to[p] = b.row(pays[p / sigma] ? static_cast<std::size_t>(order[p]) : p);
+       });
+  perm = std::move(chosen);
+}
+
+/// Where the arrays of each chunk begin; each has one more element than there are chunks.
+struct chunk_places {
+  scratch<count> step, col, short_col, mask, temporary;
+  scratch<std::uint8_t> again; // a chunk that has the offsets of the one before it
+
+  chunk_places(std::size_t chunks, void* stream)
+      : step(chunks + 1, stream), col(chunks + 1, stream), short_col(chunks + 1, stream),
+        mask(chunks + 1, stream), temporary(chunks + 1, stream), again(chunks, stream) {}
+};
+
+/// The shape of every chunk, and its arrays.
+template <class V, class I, class O>
+void fill_chunks(chunked<V, I, O> const& b, sell_options const& o,
+                 sell_view<V, I, O, space::device>& v, result const& to) {
+  void* const stream = to.stream();
+  std::size_t const chunks = b.chunks;
+  auto const wide = static_cast<std::size_t>(b.wide);
+  O* const step_ptr = to.take<O>(chunks + 1);
+  std::uint8_t* const kind = to.take<std::uint8_t>(chunks);
+  O* const col_ptr = to.take<O>(chunks);
+  I* const base = to.take<I>(chunks);
+  v.step_ptr = step_ptr;
+  v.kind = kind;
+  v.col_ptr = col_ptr;
+  v.base = base;
+  chunk_places const places(chunks, stream);
+  count* const step = places.step.get();
+  count* const temporary = places.temporary.get();
+  each_warp(chunks, stream, [=] __device__(std::size_t c, int lane) {
+    shape<I> const s = shape_of(b, c, lane);
+    if (lane != 0)
+      return;
+    step[c] = s.width;
+    kind[c] = s.kind;
+    base[c] = (s.kind & sell_kind::shorts) ? s.low : I(0);
+    temporary[c] = (s.kind & sell_kind::shared) ? s.width : 0;
+  });
+  to_pointers(step, chunks, stream);
+  to_pointers(temporary, chunks, stream);
+  std::size_t const merged = last_of(temporary, chunks, stream);
+  scratch<I> const offsets(merged, stream);
+  scratch<std::uint64_t> const masks(merged, stream);
+  I* const offset = offsets.get();
+  std::uint64_t* const mask = masks.get();
+  if (merged != 0)
+    each_warp(chunks, stream, [=] __device__(std::size_t c, int lane) {
+      if (!(kind[c] & sell_kind::shared))
+        return;
+      merge_offsets(b, c, SIZE_MAX, lane, [&](std::size_t s, I least, std::uint64_t lanes) {
+        if (lane == 0) {
+          offset[temporary[c] + s] = least;
+          mask[temporary[c] + s] = lanes;
+        }
+      });
+    });
+  std::uint8_t* const again = places.again.get();
+  count* const col_at = places.col.get();
+  count* const short_at = places.short_col.get();
+  count* const mask_at = places.mask.get();
+  each_warp(chunks, stream, [=] __device__(std::size_t c, int lane) {
+    auto const width = static_cast<std::size_t>(step[c + 1] - step[c]);
+    std::uint8_t const tag = kind[c] & sell_kind::mask;
+    bool same = c > 0 && (kind[c] & kind[c - 1] & sell_kind::shared) &&
+                width == static_cast<std::size_t>(step[c] - step[c - 1]);
+    if (same) {
+      for (auto k = static_cast<std::size_t>(lane); k < width; k += 32)
+        same = same && offset[temporary[c] + k] == offset[temporary[c - 1] + k];
+      same = __all_sync(whole_warp, same);
+    }
+    if (lane != 0)
+      return;
+    again[c] = same;
+    col_at[c] = same || tag == sell_kind::shorts ? 0
+                : tag == sell_kind::full         ? width * wide
+                                                 : width;
+    short_at[c] = tag == sell_kind::shorts ? width * wide : 0;
+    mask_at[c] = tag == sell_kind::holed ? width : 0;
+  });
+  to_pointers(col_at, chunks, stream);
+  to_pointers(short_at, chunks, stream);
+  to_pointers(mask_at, chunks, stream);
+  std::size_t const steps = last_of(step, chunks, stream);
+  std::size_t const cols = last_of(col_at, chunks, stream);
+  std::size_t const shorts = last_of(short_at, chunks, stream);
+  std::size_t const masked = last_of(mask_at, chunks, stream);
+  std::size_t const stored = checked_mul(steps, wide, "sell");
+  detail::check_sell_sizes<V, I, O>(o, detail::bytes_of(v), static_cast<std::size_t>(v.rows), v.nnz,
+                                    stored, cols, shorts, masked);
+  I* const len = to.take<I>(b.places);
+  I* const col = to.take<I>(cols);
+  std::uint16_t* const short_col = to.take<std::uint16_t>(shorts);
+  std::uint64_t* const masks_made = to.take<std::uint64_t>(masked);
+  V* const val = to.take<V>(stored);
+  each_warp(chunks, stream, [=] __device__(std::size_t c, int lane) {
+    auto const width = static_cast<std::size_t>(step[c + 1] - step[c]);
+    std::uint8_t const tag = kind[c] & sell_kind::mask;
+    auto const col_first = static_cast<std::size_t>(tag == sell_kind::shorts ? short_at[c]
+                                                    : again[c]               ? col_at[c] - width
+                                                                             : col_at[c]);
+    I const low = tag == sell_kind::shorts ? base[c] : I(0);
+    auto const first = static_cast<std::size_t>(step[c]);
+    __syncwarp();
+    if (lane == 0) {
+      step_ptr[c + 1] = static_cast<O>(step[c + 1]);
+      if (c == 0)
+        step_ptr[0] = 0;
+      col_ptr[c] = static_cast<O>(col_first);
+      if (tag == sell_kind::holed)
+        base[c] = static_cast<I>(mask_at[c]);
+    }
+    int const here = b.rows_of(c);
+    for (int l = lane; l < b.wide; l += 32) {
+      std::size_t const place = c * wide + static_cast<std::size_t>(l);
+      O k = 0, n = 0;
+      if (l < here) {
+        I const r = b.row(place);
+        k = b.a.row_ptr[r];
+        n = b.a.row_ptr[r + 1] - k;
+        len[place] = static_cast<I>(n);
+      }
+      I last = low;
+      for (std::size_t s = 0; s < width; ++s) {
+        std::size_t const slot = (first + s) * wide + static_cast<std::size_t>(l);
+        std::size_t const to_col = col_first + s * wide + static_cast<std::size_t>(l);
+        bool const has = tag < sell_kind::shared ? s < static_cast<std::size_t>(n)
+                                                 : mask[temporary[c] + s] >> l & 1;
+        val[slot] = has ? b.a.val[k] : V(0);
+        if (tag < sell_kind::shared) {
+          if (has)
+            last = b.a.col[k];
+          if (tag == sell_kind::full)
+            col[to_col] = last;
+          else
+            short_col[to_col] = static_cast<std::uint16_t>(last - low);
+        }
+        k += has;
+      }
+    }
+    if (tag < sell_kind::shared)
+      return;
+    for (auto s = static_cast<std::size_t>(lane); s < width; s += 32) {
+      if (!again[c])
+        col[col_first + s] = offset[temporary[c] + s];
+      if (tag == sell_kind::holed)
+        masks_made[mask_at[c] + s] = mask[temporary[c] + s];
+    }
+  });
+  v.stored = static_cast<O>(stored);
+  v.col_size = static_cast<O>(cols);
+  v.short_size = static_cast<O>(shorts);
+  v.mask_size = static_cast<O>(masked);
+  v.len = len;
+  v.col = col;
+  v.short_col = short_col;
+  v.mask = masks_made;
+  v.val = val;
+}
+
+template <class V, class I, class O>
+sell_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, sell_options o,
+                                           result const& to) {
+  detail::check_sell_options(o);
+  canonical<V, I, O> const c(a, to.stream());
+  if (o.symmetric) {
+    check_symmetric("sell", c.view, to.stream());
+    o.split = 0;
+  }
+  stored_part<V, I, O> const kept(c.view, o.symmetric, to.stream());
+  sell_view<V, I, O, space::device> v;
+  v.rows = a.rows;
+  v.cols = a.cols;
+  v.nnz = c.view.nnz;
+  v.chunk = o.chunk;
+  v.sigma = o.sigma;
+  v.symmetric = o.symmetric;
+  if (a.rows == 0)
+    return v;
+  std::unique_ptr<scratch<I>> perm = split_rows(kept.view, o.split, v, to);
+  chunked<V, I, O> b{kept.view,       perm ? perm->get() : nullptr,
+                     v.places(),      v.chunks(),
+                     o.chunk,         o.short_columns,
+                     o.shared_offsets};
+  if (o.sigma > 1 && b.places != 0)
+    sort_windows(b, static_cast<std::size_t>(o.sigma), perm, to.stream());
+  if (perm && b.places != 0) {
+    I const* const chosen = to.copy(static_cast<I const*>(perm->get()), b.places);
+    b.perm = v.perm = chosen;
+  }
+  if (b.chunks != 0)
+    fill_chunks(b, o, v, to);
+  return v;
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_CUDA_CONVERT(sell)
+
+} // namespace tulle::simt
