@@ -38,6 +38,7 @@ struct cuda_spmv_kernel {
 struct cuda_result {
   int device;
   void* stream;
+  std::size_t workspace_limit; ///< of bytes beside the result, while it works
   void* owner;
   void* (*take)(void* owner, std::size_t bytes);
 };

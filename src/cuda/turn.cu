@@ -89,8 +89,8 @@ void line_pointers(I lines, O nnz, I const* key, O* ptr, void* stream) {
          threads, stream, lines, nnz, key, ptr);
 }
 
-// Each row's number where it begins, then the greatest so far: ms for lattice 4000000, 0.06; to
-// search row_ptr for each entry took 0.26.
+// Each row's number where it begins, then the greatest so far. ms from csr to coo so, and with a
+// search of row_ptr for each entry: lattice 4000000 .30, .46; fem 500000 .46, .67.
 template <class I, class O>
 void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream) {
   if (nnz == 0)

@@ -70,7 +70,8 @@ struct taken {
   // f(result) with the errors of both sides as the library has them.
   template <class F>
   void run(F&& f) {
-    cuda_status const status = f(cuda_result{where.device, where.stream, this, take});
+    cuda_status const status =
+        f(cuda_result{where.device, where.stream, where.workspace_limit, this, take});
     if (failure)
       std::rethrow_exception(failure);
     check(status, "convert");

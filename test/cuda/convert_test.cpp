@@ -278,6 +278,9 @@ TEST(cuda, a_conversion_keeps_to_its_stream_and_memory) {
     }
   }
   cudaStreamDestroy(stream);
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"workspace", "limit"},
+                         [&] { convert(from, format::csr, {.workspace_limit = 1000}); }));
+  EXPECT_TRUE(same_as(convert(from, format::csr), convert(a, format::csr).ref()));
 }
 
 } // namespace

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to bcsr: the shape by a sample, as on the host; then a thread a block row counts its blocks
-// and fills them.
+// csr to bcsr: the shape by a sample, as on the host; then eight lanes a block row, one for each of
+// its rows, count its blocks and fill them.
 #include "tulle/format/bcsr.hpp"
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/convert/symmetric.cuh"
+
+#include <limits>
 
 namespace tulle::simt {
 namespace {
@@ -47,6 +49,39 @@ detail::block_shape choose_shape(device_csr<V, I, O> const& a, bcsr_options cons
   });
 }
 
+constexpr int row_lanes = sides; // of a block row
+constexpr int rows_of_warp = 32 / row_lanes;
+
+/// The blocks of block row i in order: f(block column, first, last) in each lane of the eight that
+/// has a row, the entries of the block's row being [first, last). Warps call it as one, for four
+/// block rows; f is called in all lanes, with `here` where the block row has a block left.
+template <class V, class I, class O, class F>
+__device__ void each_block(device_csr<V, I, O> const& a, int height, int width, std::size_t i,
+                           int lane, F f) {
+  constexpr I none = std::numeric_limits<I>::max();
+  std::size_t const row = i * static_cast<std::size_t>(height) + static_cast<std::size_t>(lane);
+  bool const has_row = lane < height && row < static_cast<std::size_t>(a.rows);
+  O k = has_row ? a.row_ptr[row] : O(0);
+  O const end = has_row ? a.row_ptr[row + 1] : O(0);
+  for (;;) {
+    I const mine = k < end ? a.col[k] : none;
+    I next = mine;
+    for (int d = row_lanes / 2; d > 0; d /= 2) {
+      I const other = __shfl_xor_sync(whole_warp, next, d);
+      next = other < next ? other : next;
+    }
+    bool const here = next != none;
+    if (!__any_sync(whole_warp, here))
+      return;
+    I const j = next / width;
+    O last = k;
+    while (here && last < end && a.col[last] - j * width < width)
+      ++last;
+    f(here, j, k, last);
+    k = last;
+  }
+}
+
 /// Blocks of a canonical matrix, of which kept.view is stored.
 template <class V, class I, class O>
 bcsr_view<V, I, O, space::device> blocks_of(device_csr<V, I, O> const& a, bcsr_options const& o,
@@ -74,10 +109,13 @@ bcsr_view<V, I, O, space::device> blocks_of(device_csr<V, I, O> const& a, bcsr_o
   auto const size = static_cast<std::size_t>(h * w);
   std::size_t const all = ceil_div(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(h));
   scratch<O> const pointers(all + 1, stream);
-  each(all, stream, [=, ptr = pointers.get()] __device__(std::size_t i) {
+  std::size_t const warps = ceil_div(all, std::size_t{rows_of_warp});
+  each_warp(warps, stream, [=, ptr = pointers.get()] __device__(std::size_t k, int lane) {
+    std::size_t const i = k * rows_of_warp + static_cast<std::size_t>(lane / row_lanes);
     O n = 0;
-    detail::each_block(from, h, w, i, SIZE_MAX, [&](I, int, O const*, O const*) { ++n; });
-    ptr[i] = n;
+    each_block(from, h, w, i, lane % row_lanes, [&](bool here, I, O, O) { n += here; });
+    if (lane % row_lanes == 0 && i < all)
+      ptr[i] = n;
   });
   to_pointers(pointers.get(), all, stream);
   std::size_t const blocks = last_of(pointers.get(), all, stream);
@@ -93,25 +131,30 @@ bcsr_view<V, I, O, space::device> blocks_of(device_csr<V, I, O> const& a, bcsr_o
   I* const block_col = to.take<I>(blocks);
   V* const val = holes ? to.zeros<V>(slots) : to.take<V>(slots);
   auto* const pattern = to.zeros<unsigned long long>(words);
-  each(blocks == 0 ? 0 : all, stream, [=] __device__(std::size_t i) {
-    auto at = static_cast<std::size_t>(block_ptr[i]);
-    detail::each_block(from, h, w, i, SIZE_MAX, [&](I j, int n, O const* first, O const* last) {
-      V* const block = val + at * size;
-      I const left = static_cast<I>(j * w);
-      std::uint64_t bits = 0;
-      block_col[at] = j;
-      for (int s = 0; s < n; ++s)
-        for (O k = first[s]; k < last[s]; ++k) {
-          int const slot = s * w + static_cast<int>(from.col[k] - left);
-          block[slot] = from.val[k];
-          bits |= std::uint64_t(1) << slot;
-        }
-      if (holes) {
+  each_warp(blocks == 0 ? 0 : warps, stream, [=] __device__(std::size_t k, int lane) {
+    std::size_t const i = k * rows_of_warp + static_cast<std::size_t>(lane / row_lanes);
+    int const row = lane % row_lanes;
+    auto at = static_cast<std::size_t>(i < all ? block_ptr[i] : O(0));
+    each_block(from, h, w, i, row, [&](bool here, I j, O first, O last) {
+      unsigned long long bits = 0;
+      for (O e = first; e < last; ++e) {
+        int const slot = row * w + static_cast<int>(from.col[e] - j * w);
+        val[at * size + static_cast<std::size_t>(slot)] = from.val[e];
+        bits |= 1ull << slot;
+      }
+      if (holes)
+        for (int d = row_lanes / 2; d > 0; d /= 2)
+          bits |= __shfl_xor_sync(whole_warp, bits, d);
+      if (!here)
+        return;
+      if (row == 0)
+        block_col[at] = j;
+      if (row == 0 && holes) {
         unsigned const shift = at * size % 64;
         unsigned long long* const word = pattern + at * size / 64;
-        atomicOr(word, static_cast<unsigned long long>(bits << shift));
+        atomicOr(word, bits << shift);
         if (shift + size > 64)
-          atomicOr(word + 1, static_cast<unsigned long long>(bits >> (64 - shift)));
+          atomicOr(word + 1, bits >> (64 - shift));
       }
       ++at;
     });

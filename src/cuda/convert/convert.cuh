@@ -70,6 +70,7 @@ std::size_t last_of(O const* ptr, std::size_t n, void* stream) {
                                                cuda_result const& to, void* view) {                \
     return guarded([&] {                                                                           \
       device_guard const on(to.device);                                                            \
+      scratch_limit const limit(to.workspace_limit);                                               \
       new (view) format##_view<V, I, O, space::device>(                                            \
           from_csr(*static_cast<device_csr<V, I, O> const*>(a),                                    \
                    *static_cast<format##_options const*>(options), result(to)));                   \
@@ -79,6 +80,7 @@ std::size_t last_of(O const* ptr, std::size_t n, void* stream) {
   static cuda_status to_csr_##format##_##tag(void const* a, cuda_result const& to, void* csr) {    \
     return guarded([&] {                                                                           \
       device_guard const on(to.device);                                                            \
+      scratch_limit const limit(to.workspace_limit);                                               \
       new (csr) device_csr<V, I, O>(                                                               \
           to_csr(*static_cast<format##_view<V, I, O, space::device> const*>(a), result(to)));      \
     });                                                                                            \

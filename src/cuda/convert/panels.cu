@@ -74,8 +74,8 @@ struct beside {
 
 /// One tile: taken[place] > 0 where an item begins.
 template <class I, class O>
-__device__ void put_beside(std::size_t first, std::size_t last, std::size_t side, O const* before,
-                           I* taken) {
+__device__ void take_beside(std::size_t first, std::size_t last, std::size_t side, O const* before,
+                            I* taken) {
   auto const length = [&](std::size_t p) { return before[p + 1] - before[p]; };
   for (std::size_t p = first; p < last;) {
     bool const fits = p + side <= last;
@@ -122,9 +122,9 @@ void shape_tiles(tiled<V, I, O> const& t, panels_options const& o, std::size_t g
        });
   to_pointers(before.get(), segments, stream);
   each(tiles, stream, [=, before = before.get(), taken = taken.get()] __device__(std::size_t at) {
-    put_beside(static_cast<std::size_t>(t.tile_segment[at]),
-               static_cast<std::size_t>(t.tile_segment[at + 1]), side,
-               static_cast<O const*>(before), taken);
+    take_beside(static_cast<std::size_t>(t.tile_segment[at]),
+                static_cast<std::size_t>(t.tile_segment[at + 1]), side,
+                static_cast<O const*>(before), taken);
   });
   each(segments, stream,
        [=, taken = taken.get(), head_at = head_at.get()] __device__(std::size_t p) {

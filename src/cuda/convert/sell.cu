@@ -2,12 +2,9 @@
 
 // csr to sell: which rows go where by sorting, then a warp a chunk for its shape and its arrays.
 // The host's builder (format/detail/sell_build.hpp) says what each step decides.
-#include "tulle/format/sell.hpp"
-
-#include "cuda/convert/convert.cuh"
+#include "cuda/convert/beside.cuh"
+#include "cuda/convert/sell_rows.cuh"
 #include "cuda/convert/symmetric.cuh"
-#include "cuda/primitive/search.cuh"
-#include "cuda/turn.cuh"
 
 #include <limits>
 
@@ -15,24 +12,6 @@ namespace tulle::simt {
 namespace {
 
 using count = unsigned long long; // of what is known to fit when all is added up
-
-/// Rows in the order of places, and the chunks they make.
-template <class V, class I, class O>
-struct chunked {
-  device_csr<V, I, O> a;
-  I const* perm; // nullptr: rows in order
-  std::size_t places, chunks;
-  int wide;
-  bool short_columns, shared_offsets;
-
-  __device__ I row(std::size_t place) const { return perm ? perm[place] : static_cast<I>(place); }
-  __device__ O length(I r) const { return a.row_ptr[r + 1] - a.row_ptr[r]; }
-  __device__ int rows_of(std::size_t c) const {
-    std::size_t const left = places - c * static_cast<std::size_t>(wide);
-    return left < static_cast<std::size_t>(wide) ? static_cast<int>(left) : wide;
-  }
-  __device__ std::uint64_t all_lanes() const { return ~std::uint64_t(0) >> (64 - wide); }
-};
 
 template <class T>
 __device__ T warp_min(T v) {
@@ -138,108 +117,6 @@ __device__ shape<I> shape_of(chunked<V, I, O> const& b, std::size_t c, int lane)
   return s;
 }
 
-/// Long rows to arrays of their own; perm, if there are any, has the others in order.
-template <class V, class I, class O>
-std::unique_ptr<scratch<I>> split_rows(device_csr<V, I, O> const& a, int split,
-                                       sell_view<V, I, O, space::device>& b, result const& to) {
-  auto const n = static_cast<std::size_t>(a.rows);
-  std::size_t const most = detail::sell_most_length(split, n, static_cast<std::size_t>(a.nnz));
-  auto const is_long = [=] __device__(std::size_t i) {
-    return static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]) > most;
-  };
-  std::size_t const longs = split == 0 ? 0 : fold<sum>(n, to.stream(), is_long);
-  if (longs == 0)
-    return nullptr;
-  scratch<O> const numbers(n + 1, to.stream()), entries(n + 1, to.stream());
-  each(n, to.stream(),
-       [=, number = numbers.get(), entry = entries.get()] __device__(std::size_t i) {
-         bool const apart = is_long(i);
-         number[i] = apart;
-         entry[i] = apart ? a.row_ptr[i + 1] - a.row_ptr[i] : O(0);
-       });
-  to_pointers(numbers.get(), n, to.stream());
-  to_pointers(entries.get(), n, to.stream());
-  std::size_t const all = last_of(entries.get(), n, to.stream());
-  I* const long_row = to.take<I>(longs);
-  O* const long_ptr = to.take<O>(longs + 1);
-  I* const long_col = to.take<I>(all);
-  V* const long_val = to.take<V>(all);
-  auto perm = std::make_unique<scratch<I>>(n - longs, to.stream());
-  each(n + 1, to.stream(),
-       [=, number = numbers.get(), entry = entries.get(),
-        perm = perm->get()] __device__(std::size_t i) {
-         O const at = number[i];
-         if (i == n || is_long(i)) {
-           long_ptr[at] = entry[i];
-           if (i < n)
-             long_row[at] = static_cast<I>(i);
-         } else {
-           perm[i - static_cast<std::size_t>(at)] = static_cast<I>(i);
-         }
-       });
-  each(all, to.stream(), [=] __device__(std::size_t at) {
-    auto const r = upper_bound(long_ptr, static_cast<O>(longs) + 1, static_cast<O>(at)) - 1;
-    O const k = a.row_ptr[long_row[r]] + (static_cast<O>(at) - long_ptr[r]);
-    long_col[at] = a.col[k];
-    long_val[at] = a.val[k];
-  });
-  b.longs = static_cast<I>(longs);
-  b.long_nnz = static_cast<O>(all);
-  b.long_row = long_row;
-  b.long_ptr = long_ptr;
-  b.long_col = long_col;
-  b.long_val = long_val;
-  return perm;
-}
-
-/// Sorts the windows where that pays; what it has, if any of them, replaces perm.
-template <class V, class I, class O>
-void sort_windows(chunked<V, I, O> const& b, std::size_t sigma, std::unique_ptr<scratch<I>>& perm,
-                  void* stream) {
-  std::size_t const n = b.places;
-  std::size_t const windows = ceil_div(n, sigma);
-  auto const longest = static_cast<I>(
-      fold<greatest>(n, stream, [=] __device__(std::size_t p) { return b.length(b.row(p)); }));
-  scratch<I> const window(n, stream), rank(n, stream), sorted(n, stream);
-  scratch<O> const order(n, stream);
-  each(n, stream, [=, window = window.get(), rank = rank.get()] __device__(std::size_t p) {
-    window[p] = static_cast<I>(p / sigma);
-    rank[p] = longest - static_cast<I>(b.length(b.row(p)));
-  });
-  order_by(static_cast<I>(windows), longest, static_cast<O>(n), static_cast<I const*>(window.get()),
-           static_cast<I const*>(rank.get()), sorted.get(), order.get(), stream);
-  scratch<std::uint8_t> const pays(windows, stream);
-  auto const wide = static_cast<std::size_t>(b.wide);
-  each_warp(windows, stream,
-            [=, order = order.get(), pays = pays.get()] __device__(std::size_t w, int lane) {
-              std::size_t const first = w * sigma;
-              std::size_t const last = min(n, first + sigma);
-              std::size_t plain = 0, sorted = 0; // steps as the rows come, and sorted
-              for (std::size_t p = first + static_cast<std::size_t>(lane) * wide; p < last;
-                   p += 32 * wide) {
-                O width = 0;
-                for (std::size_t q = p; q < min(last, p + wide); ++q)
-                  width = max(width, b.length(b.row(q)));
-                plain += static_cast<std::size_t>(width);
-                sorted +=
-                    static_cast<std::size_t>(b.length(b.row(static_cast<std::size_t>(order[p]))));
-              }
-              plain = reduce<32>(plain);
-              sorted = reduce<32>(sorted);
-              if (lane == 0)
-                pays[w] = detail::sell_pays<V, I>(plain, sorted, wide, last - first);
-            });
-  if (fold<sum>(windows, stream,
-                [pays = pays.get()] __device__(std::size_t w) { return pays[w]; }) == 0)
-    return;
-  auto chosen = std::make_unique<scratch<I>>(n, stream);
-  each(n, stream,
-       [=, order = order.get(), pays = pays.get(), to = chosen->get()] __device__(std::size_t p) {
-         to[p] = b.row(pays[p / sigma] ? static_cast<std::size_t>(order[p]) : p);
-       });
-  perm = std::move(chosen);
-}
-
 /// Where the arrays of each chunk begin; each has one more element than there are chunks.
 struct chunk_places {
   scratch<count> step, col, short_col, mask, temporary;
@@ -249,6 +126,92 @@ struct chunk_places {
       : step(chunks + 1, stream), col(chunks + 1, stream), short_col(chunks + 1, stream),
         mask(chunks + 1, stream), temporary(chunks + 1, stream), again(chunks, stream) {}
 };
+
+/// What the arrays of chunks are made of, and they themselves.
+template <class V, class I, class O>
+struct filled {
+  chunked<V, I, O> b;
+  count const *step, *col_at, *short_at, *mask_at, *temporary;
+  std::uint8_t const *kind, *again;
+  I const* offset; // of chunks that share or merge them, from temporary[c] on
+  std::uint64_t const* mask;
+  O *step_ptr, *col_ptr;
+  I *base, *len, *col;
+  std::uint16_t* short_col;
+  std::uint64_t* masks;
+  V* val;
+};
+
+template <class V, class I, class O>
+__global__ void fill_kernel(filled<V, I, O> f) {
+  __shared__ beside_room<V, I> rooms[beside_warps];
+  auto& room = rooms[threadIdx.x / 32];
+  int const lane = threadIdx.x % 32;
+  std::size_t const c = blockIdx.x * std::size_t{beside_warps} + threadIdx.x / 32;
+  if (c >= f.b.chunks)
+    return;
+  auto const wide = static_cast<std::size_t>(f.b.wide);
+  auto const width = static_cast<std::size_t>(f.step[c + 1] - f.step[c]);
+  std::uint8_t const tag = f.kind[c] & sell_kind::mask;
+  auto const col_first = static_cast<std::size_t>(tag == sell_kind::shorts ? f.short_at[c]
+                                                  : f.again[c]             ? f.col_at[c] - width
+                                                                           : f.col_at[c]);
+  I const low = tag == sell_kind::shorts ? f.base[c] : I(0);
+  if (lane == 0) {
+    f.step_ptr[c + 1] = static_cast<O>(f.step[c + 1]);
+    if (c == 0)
+      f.step_ptr[0] = 0;
+    f.col_ptr[c] = static_cast<O>(col_first);
+    if (tag == sell_kind::holed)
+      f.base[c] = static_cast<I>(f.mask_at[c]);
+  }
+  int const here = f.b.rows_of(c);
+  for (int lanes = 0; lanes < f.b.wide; lanes += 32) {
+    int const l = lanes + lane;
+    std::size_t const place = c * wide + static_cast<std::size_t>(l);
+    O k = 0, n = 0;
+    if (l < here) {
+      I const r = f.b.row(place);
+      k = f.b.a.row_ptr[r];
+      n = f.b.a.row_ptr[r + 1] - k;
+      f.len[place] = static_cast<I>(n);
+    }
+    auto const put_val = [&](std::size_t s, V v) {
+      if (l < f.b.wide)
+        f.val[(static_cast<std::size_t>(f.step[c]) + s) * wide + static_cast<std::size_t>(l)] = v;
+    };
+    auto const put_col = [&](std::size_t s, I j) {
+      std::size_t const at = col_first + s * wide + static_cast<std::size_t>(l);
+      if (l >= f.b.wide)
+        return;
+      if (tag == sell_kind::full)
+        f.col[at] = j;
+      else
+        f.short_col[at] = static_cast<std::uint16_t>(j - low);
+    };
+    I const last = n == 0 ? low : f.b.a.col[k + n - 1]; // padding repeats the row's last
+    if (tag != sell_kind::holed && width > narrow_width) {
+      put_beside(f.b.a.val, k, n, width, V(0), room.val, lane, put_val);
+      if (tag < sell_kind::shared)
+        put_beside(f.b.a.col, k, n, width, last, room.col, lane, put_col);
+      continue;
+    }
+    for (std::size_t s = 0; s < width; ++s) {
+      bool const has = tag == sell_kind::holed ? f.mask[f.temporary[c] + s] >> l & 1
+                                               : s < static_cast<std::size_t>(n);
+      put_val(s, has ? f.b.a.val[k] : V(0));
+      if (tag < sell_kind::shared)
+        put_col(s, has ? f.b.a.col[k] : last);
+      k += has;
+    }
+  }
+  for (auto s = static_cast<std::size_t>(lane); tag >= sell_kind::shared && s < width; s += 32) {
+    if (!f.again[c])
+      f.col[col_first + s] = f.offset[f.temporary[c] + s];
+    if (tag == sell_kind::holed)
+      f.masks[f.mask_at[c] + s] = f.mask[f.temporary[c] + s];
+  }
+}
 
 /// The shape of every chunk, and its arrays.
 template <class V, class I, class O>
@@ -321,10 +284,15 @@ void fill_chunks(chunked<V, I, O> const& b, sell_options const& o,
   to_pointers(col_at, chunks, stream);
   to_pointers(short_at, chunks, stream);
   to_pointers(mask_at, chunks, stream);
-  std::size_t const steps = last_of(step, chunks, stream);
-  std::size_t const cols = last_of(col_at, chunks, stream);
-  std::size_t const shorts = last_of(short_at, chunks, stream);
-  std::size_t const masked = last_of(mask_at, chunks, stream);
+  scratch<count> const sums(4, stream);
+  each(1, stream, [=, to = sums.get()] __device__(std::size_t) {
+    to[0] = step[chunks];
+    to[1] = col_at[chunks];
+    to[2] = short_at[chunks];
+    to[3] = mask_at[chunks];
+  });
+  auto const sizes = fetch(sums.get(), 4, stream);
+  std::size_t const steps = sizes[0], cols = sizes[1], shorts = sizes[2], masked = sizes[3];
   std::size_t const stored = checked_mul(steps, wide, "sell");
   detail::check_sell_sizes<V, I, O>(o, detail::bytes_of(v), static_cast<std::size_t>(v.rows), v.nnz,
                                     stored, cols, shorts, masked);
@@ -333,60 +301,10 @@ void fill_chunks(chunked<V, I, O> const& b, sell_options const& o,
   std::uint16_t* const short_col = to.take<std::uint16_t>(shorts);
   std::uint64_t* const masks_made = to.take<std::uint64_t>(masked);
   V* const val = to.take<V>(stored);
-  each_warp(chunks, stream, [=] __device__(std::size_t c, int lane) {
-    auto const width = static_cast<std::size_t>(step[c + 1] - step[c]);
-    std::uint8_t const tag = kind[c] & sell_kind::mask;
-    auto const col_first = static_cast<std::size_t>(tag == sell_kind::shorts ? short_at[c]
-                                                    : again[c]               ? col_at[c] - width
-                                                                             : col_at[c]);
-    I const low = tag == sell_kind::shorts ? base[c] : I(0);
-    auto const first = static_cast<std::size_t>(step[c]);
-    __syncwarp();
-    if (lane == 0) {
-      step_ptr[c + 1] = static_cast<O>(step[c + 1]);
-      if (c == 0)
-        step_ptr[0] = 0;
-      col_ptr[c] = static_cast<O>(col_first);
-      if (tag == sell_kind::holed)
-        base[c] = static_cast<I>(mask_at[c]);
-    }
-    int const here = b.rows_of(c);
-    for (int l = lane; l < b.wide; l += 32) {
-      std::size_t const place = c * wide + static_cast<std::size_t>(l);
-      O k = 0, n = 0;
-      if (l < here) {
-        I const r = b.row(place);
-        k = b.a.row_ptr[r];
-        n = b.a.row_ptr[r + 1] - k;
-        len[place] = static_cast<I>(n);
-      }
-      I last = low;
-      for (std::size_t s = 0; s < width; ++s) {
-        std::size_t const slot = (first + s) * wide + static_cast<std::size_t>(l);
-        std::size_t const to_col = col_first + s * wide + static_cast<std::size_t>(l);
-        bool const has = tag < sell_kind::shared ? s < static_cast<std::size_t>(n)
-                                                 : mask[temporary[c] + s] >> l & 1;
-        val[slot] = has ? b.a.val[k] : V(0);
-        if (tag < sell_kind::shared) {
-          if (has)
-            last = b.a.col[k];
-          if (tag == sell_kind::full)
-            col[to_col] = last;
-          else
-            short_col[to_col] = static_cast<std::uint16_t>(last - low);
-        }
-        k += has;
-      }
-    }
-    if (tag < sell_kind::shared)
-      return;
-    for (auto s = static_cast<std::size_t>(lane); s < width; s += 32) {
-      if (!again[c])
-        col[col_first + s] = offset[temporary[c] + s];
-      if (tag == sell_kind::holed)
-        masks_made[mask_at[c] + s] = mask[temporary[c] + s];
-    }
-  });
+  launch(fill_kernel<V, I, O>, ceil_div(chunks, std::size_t{beside_warps}), 32 * beside_warps,
+         stream,
+         filled<V, I, O>{b, step, col_at, short_at, mask_at, temporary, kind, again, offset, mask,
+                         step_ptr, col_ptr, base, len, col, short_col, masks_made, val});
   v.stored = static_cast<O>(stored);
   v.col_size = static_cast<O>(cols);
   v.short_size = static_cast<O>(shorts);
