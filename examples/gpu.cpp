@@ -14,7 +14,7 @@ int main() {
   std::vector<double> const ones(a.cols, 1.0);
   std::vector<double> result(a.rows);
 
-  auto const there = tulle::upload(tulle::dia<double>::from_csr(a.view())); // any format
+  auto const there = tulle::convert(tulle::upload(a), tulle::format::dia); // made on the device
   tulle::device_array<double> const x(ones);
   tulle::device_array<double> y(result.size());
 

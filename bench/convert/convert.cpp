@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/convert/convert.hpp"
 
+#include "tulle/core/device_matrix.hpp"
 #include "tulle/core/error.hpp"
 #include "tulle/core/recycling.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "bench/contest.hpp"
+#include "bench/cuda.hpp"
 #include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/source.hpp"
@@ -45,6 +47,33 @@ contestant make_tulle(convert_problem<V, I> const& p, layout const& f, bool refi
   return c;
 }
 
+/// The same on a device, from a csr that is there.
+template <class V, class I>
+contestant make_there(std::shared_ptr<device_matrix> const& csr_there, layout const& f, int threads,
+                      std::shared_ptr<stopwatch> const& watch) {
+  struct there {
+    std::unique_ptr<std::pmr::memory_resource> memory = kept_memory();
+    device_matrix matrix;
+  };
+  auto const kept = std::make_shared<there>();
+  contestant c;
+  c.backend = "cuda";
+  c.format = name(f);
+  c.path = "csr to " + name(f);
+  c.watch = watch;
+  c.run = [csr_there, f, kept] {
+    kept->matrix = device_matrix();
+    kept->matrix = convert(*csr_there, f, {.memory = kept->memory.get()});
+  };
+  c.run();
+  c.bytes = c.peak_bytes = kept->matrix.bytes();
+  c.result = [kept, threads](void* to) {
+    any_matrix back = download(kept->matrix, {.threads = threads});
+    *static_cast<csr<V, I, I>*>(to) = std::move(*back.get_if<csr<V, I, I>>());
+  };
+  return c;
+}
+
 template <class V, class I>
 std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
                         std::vector<std::string>& remarks) {
@@ -58,17 +87,33 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
     who.result(&found);
     return found == expected;
   };
-  c.contestants.push_back(read_bound(stretches({a.view()}), p.threads));
-  for (layout const& l : wanted_layouts(o))
-    if (l.format != format::csr)
-      try {
-        for (bool const refills : {false, true})
-          c.contestants.push_back(make_tulle(p, l, refills));
-      } catch (error const& e) {
-        if (e.code() != errc::unsupported)
-          throw;
-        remarks.push_back(matrix + ": " + e.what());
-      }
+  auto const each_layout = [&](auto&& make) {
+    for (layout const& l : wanted_layouts(o))
+      if (l.format != format::csr)
+        try {
+          make(l);
+        } catch (error const& e) {
+          if (e.code() != errc::unsupported)
+            throw;
+          remarks.push_back(matrix + ": " + e.what());
+        }
+  };
+  if (o.backend == "cpu") {
+    c.contestants.push_back(read_bound(stretches({a.view()}), p.threads));
+    each_layout([&](layout const& l) {
+      for (bool const refills : {false, true})
+        c.contestants.push_back(make_tulle(p, l, refills));
+    });
+  } else if (!cuda_devices().empty()) {
+    auto const watch = event_watch();
+    auto const there = std::make_shared<device_matrix>(upload(a));
+    c.contestants.push_back(copy_bound(a.bytes(), watch));
+    each_layout([&](layout const& l) {
+      c.contestants.push_back(make_there<V, I>(there, l, p.threads, watch));
+    });
+  } else {
+    remarks.push_back("no device: " + cuda_state());
+  }
   for (auto& peer : ask_peers(o.peers, {over_types<convert_problem>(p), o.backend}, remarks))
     c.contestants.push_back(std::move(peer));
   return hold(c, o, remarks);

@@ -7,6 +7,7 @@
 
 #include "apps/support/progress.hpp"
 #include "bench/contest.hpp"
+#include "bench/cuda.hpp"
 #include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
@@ -114,7 +115,7 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
     }
   } else if (o.backend == "cuda" && !cuda_devices().empty()) {
     cuda_formats<V, I> const there(p);
-    c.contestants.push_back(there.copy_bound(static_cast<std::size_t>(c.bound_bytes)));
+    c.contestants.push_back(copy_bound(static_cast<std::size_t>(c.bound_bytes), there.watch()));
     each_layout([&](layout const& l, spmv_method method) {
       progress.label(matrix + ": converting to " + name(l));
       c.contestants.push_back(there.make(l, method));

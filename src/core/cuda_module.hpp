@@ -9,7 +9,8 @@ namespace tulle {
 /// Loaded once; errc::backend where it cannot be, or no device is there.
 cuda_module const& loaded_cuda();
 
-/// errc::backend, or errc::out_of_memory, with the call's name, where a status is not fine.
+/// errc::backend, or errc::out_of_memory, with the call's name, where a status is not fine; what it
+/// says where something was refused.
 void check(cuda_status const& status, char const* op);
 
 } // namespace tulle

@@ -83,6 +83,8 @@ cuda_module const& loaded_cuda() {
 }
 
 void check(cuda_status const& s, char const* op) {
+  if (s.code == cuda_status::refused)
+    fail(s.why, "%s", s.text);
   if (s.code != cuda_status::fine)
     fail(s.code == cuda_status::no_memory     ? errc::out_of_memory
          : s.code == cuda_status::unsupported ? errc::unsupported

@@ -120,7 +120,9 @@ cuda_status scale_there(int device, void* stream, V beta, V* y, std::size_t n) {
 
 } // namespace
 
-#define TULLE_DECLARE(tag, V, I, O, format) extern cuda_spmv_kernel const spmv_##format##_##tag;
+#define TULLE_DECLARE(tag, V, I, O, format)                                                        \
+  extern cuda_spmv_kernel const spmv_##format##_##tag;                                             \
+  extern cuda_conversion const convert_##format##_##tag __attribute__((weak));
 #define TULLE_FORMAT(name, types, spmv) TULLE_TYPES(TULLE_DECLARE, name)
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
@@ -142,6 +144,21 @@ cuda_spmv_kernel const* spmv(int format, int type) {
   return kernels[format].cell[type];
 }
 
+// A conversion is there where its file is: src/cuda/convert/<format>.cu.
+struct conversions {
+  cuda_conversion const* cell[type_count];
+};
+#define TULLE_CONVERSION(tag, V, I, O, format) &convert_##format##_##tag,
+#define TULLE_FORMAT(name, types, spmv) {{TULLE_TYPES(TULLE_CONVERSION, name)}},
+conversions const all_conversions[] = {
+#include "tulle/format/formats.def"
+};
+#undef TULLE_FORMAT
+
+cuda_conversion const* convert(int format, int type) {
+  return all_conversions[format].cell[type];
+}
+
 constexpr cuda_module table = {cuda_module_version,
                                count,
                                describe,
@@ -153,6 +170,7 @@ constexpr cuda_module table = {cuda_module_version,
                                scale_there<float>,
                                scale_there<double>,
                                spmv,
+                               convert,
                                timer_make,
                                timer_start,
                                timer_stop,

@@ -3,6 +3,8 @@
 // What the library and libtulle_cuda.so know of each other: a table of functions behind one C entry
 // point. Nothing is thrown across; a call that fails says which, and what the driver said.
 #pragma once
+#include "tulle/core/fail.hpp"
+
 #include "kernel/spmv.hpp"
 
 #include <cstddef>
@@ -10,9 +12,10 @@
 namespace tulle {
 
 struct cuda_status {
-  enum : int { fine, failed, no_memory, unsupported } code = fine;
+  enum : int { fine, failed, no_memory, unsupported, refused } code = fine;
   char const* call = "";
   char const* text = "";
+  errc why = errc::backend; ///< where refused: as the library itself would, in the words of text
 };
 
 struct cuda_properties {
@@ -30,6 +33,23 @@ struct cuda_spmv_kernel {
   cuda_status (*run)(spmv_call const& call);
 };
 
+/// Where a conversion works, and whose memory its result takes: take() gives nullptr where there is
+/// none, and the owner knows why.
+struct cuda_result {
+  int device;
+  void* stream;
+  std::size_t workspace_limit; ///< of bytes beside the result, while it works
+  void* owner;
+  void* (*take)(void* owner, std::size_t bytes);
+};
+
+/// One cell of the table of conversions; they wait for the device where sizes depend on what is
+/// there. Views are written whole, or not at all.
+struct cuda_conversion {
+  cuda_status (*from_csr)(void const* csr, void const* options, cuda_result const& to, void* view);
+  cuda_status (*to_csr)(void const* a, cuda_result const& to, void* csr); ///< nullptr where none is
+};
+
 /// On the device, -1 being the thread's current one, and in the order of the stream.
 struct cuda_module {
   char const* version; // must be cuda_module_version() of the library
@@ -45,6 +65,7 @@ struct cuda_module {
   cuda_status (*scale_f64)(int device, void* stream, double beta, double* y, std::size_t n);
   /// nullptr where none is built.
   cuda_spmv_kernel const* (*spmv)(int format, int type);
+  cuda_conversion const* (*convert)(int format, int type);
   /// A pair of events, and the seconds between them when the second has come.
   cuda_status (*timer_make)(int device, void*& timer);
   cuda_status (*timer_start)(void* timer, void* stream);
@@ -54,7 +75,7 @@ struct cuda_module {
 
 /// Versions, formats and structs of both sides must be one build's.
 #define TULLE_FORMAT(name, types, spmv) #name " "
-constexpr char const* cuda_module_version = "1 "
+constexpr char const* cuda_module_version = "2 "
 #include "tulle/format/formats.def"
     ;
 #undef TULLE_FORMAT

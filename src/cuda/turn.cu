@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/instantiate.cuh"
-#include "cuda/primitive/search.cuh"
 #include "cuda/turn.cuh"
 #include "cuda/workspace.cuh"
 
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
 
 namespace tulle::simt {
 namespace {
@@ -36,11 +36,18 @@ __global__ void pointers_kernel(I lines, O nnz, I const* key, O* ptr) {
 }
 
 template <class I, class O>
-__global__ void expand_kernel(I rows, O nnz, O const* row_ptr, I* row) {
-  std::size_t const k = thread_number();
-  if (k < static_cast<std::size_t>(nnz))
-    row[k] = upper_bound(row_ptr, rows + 1, static_cast<O>(k)) - 1;
+__global__ void starts_kernel(I rows, O const* row_ptr, I* row) {
+  std::size_t const i = thread_number();
+  if (i < static_cast<std::size_t>(rows) && row_ptr[i] != row_ptr[i + 1])
+    row[row_ptr[i]] = static_cast<I>(i);
 }
+
+struct greater_of {
+  template <class I>
+  __device__ I operator()(I a, I b) const {
+    return a > b ? a : b;
+  }
+};
 
 template <class O>
 __global__ void count_kernel(O n, O* to) {
@@ -82,21 +89,30 @@ void line_pointers(I lines, O nnz, I const* key, O* ptr, void* stream) {
          threads, stream, lines, nnz, key, ptr);
 }
 
+// Each row's number where it begins, then the greatest so far. ms from csr to coo so, and with a
+// search of row_ptr for each entry: lattice 4000000 .30, .46; fem 500000 .46, .67.
 template <class I, class O>
 void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream) {
-  launch(expand_kernel<I, O>, blocks_for(nnz), threads, stream, rows, nnz, row_ptr, row);
+  if (nnz == 0)
+    return;
+  auto const s = static_cast<cudaStream_t>(stream);
+  auto const n = static_cast<std::int64_t>(nnz);
+  TULLE_CUDA(cudaMemsetAsync, row, 0, static_cast<std::size_t>(nnz) * sizeof(I), s);
+  launch(starts_kernel<I, O>, blocks_for(rows), threads, stream, rows, row_ptr, row);
+  std::size_t bytes = 0;
+  TULLE_CUDA(cub::DeviceScan::InclusiveScan, nullptr, bytes, row, row, greater_of(), n, s);
+  scratch<char> const room(bytes, s);
+  TULLE_CUDA(cub::DeviceScan::InclusiveScan, room.get(), bytes, row, row, greater_of(), n, s);
 }
 
 template <class I, class O>
-void turn(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm, void* stream) {
+void order_by(I lines, O nnz, I const* key, I* sorted, O* perm, void* stream) {
   using bits = std::make_unsigned_t<I>;
   auto const s = static_cast<cudaStream_t>(stream);
-  auto const n = static_cast<std::size_t>(nnz);
-  scratch<O> const places(n, s);
-  scratch<I> const sorted(n, s);
+  scratch<O> const places(static_cast<std::size_t>(nnz), s);
   launch(count_kernel<O>, blocks_for(nnz), threads, stream, nnz, places.get());
   auto const* const keys = reinterpret_cast<bits const*>(key); // none is negative
-  auto* const sorted_keys = reinterpret_cast<bits*>(sorted.get());
+  auto* const sorted_keys = reinterpret_cast<bits*>(sorted);
   int const last_bit = std::bit_width(static_cast<bits>(lines));
   std::size_t bytes = 0;
   TULLE_CUDA(cub::DeviceRadixSort::SortPairs, nullptr, bytes, keys, sorted_keys, places.get(), perm,
@@ -104,6 +120,26 @@ void turn(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm, 
   scratch<char> const room(bytes, s);
   TULLE_CUDA(cub::DeviceRadixSort::SortPairs, room.get(), bytes, keys, sorted_keys, places.get(),
              perm, nnz, 0, last_bit, s);
+}
+
+template <class I, class O>
+void order_by(I lines, I others, O nnz, I const* line, I const* other, I* sorted, O* perm,
+              void* stream) {
+  auto const n = static_cast<std::size_t>(nnz);
+  scratch<O> const by_other(n, stream), by_line(n, stream);
+  scratch<I> const lines_there(n, stream);
+  order_by(others, nnz, other, lines_there.get(), by_other.get(), stream);
+  launch(gather_kernel<I, O>, blocks_for(nnz), threads, stream, nnz, line,
+         static_cast<O const*>(by_other.get()), lines_there.get());
+  order_by(lines, nnz, static_cast<I const*>(lines_there.get()), sorted, by_line.get(), stream);
+  launch(gather_kernel<O, O>, blocks_for(nnz), threads, stream, nnz,
+         static_cast<O const*>(by_other.get()), static_cast<O const*>(by_line.get()), perm);
+}
+
+template <class I, class O>
+void turn(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm, void* stream) {
+  scratch<I> const sorted(static_cast<std::size_t>(nnz), stream);
+  order_by(lines, nnz, key, sorted.get(), perm, stream);
   launch(gather_kernel<I, O>, blocks_for(nnz), threads, stream, nnz, other,
          static_cast<O const*>(perm), to);
   line_pointers(lines, nnz, static_cast<I const*>(sorted.get()), ptr, stream);
@@ -129,6 +165,8 @@ void order_by_count(std::size_t n, unsigned* count, I* order, void* stream) {
   template bool is_sorted(I const*, I, void*);                                                     \
   template void line_pointers(I, I, I const*, I*, void*);                                          \
   template void expand_rows(I, I, I const*, I*, void*);                                            \
+  template void order_by(I, I, I const*, I*, I*, void*);                                           \
+  template void order_by(I, I, I, I const*, I const*, I*, I*, void*);                              \
   template void turn(I, I, I const*, I const*, I*, I*, I*, void*);                                 \
   template void order_by_count(std::size_t, unsigned*, I*, void*);
 TULLE_TURN(std::int32_t)

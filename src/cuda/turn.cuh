@@ -18,6 +18,16 @@ void line_pointers(I lines, O nnz, I const* key, O* ptr, void* stream);
 template <class I, class O>
 void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream);
 
+/// The order of keys in [0, lines), equal ones as they are stored: perm has the place of each.
+template <class I, class O>
+void order_by(I lines, O nnz, I const* key, I* sorted, O* perm, void* stream);
+
+/// The order of pairs (line, other), line first, equal ones as they are stored; sorted has the
+/// lines.
+template <class I, class O>
+void order_by(I lines, I others, O nnz, I const* line, I const* other, I* sorted, O* perm,
+              void* stream);
+
 /// Entries in the order of their keys, those of one key in the order they are stored: perm has the
 /// place of each, `to` has other[perm[k]], ptr where lines begin. Takes memory from the stream's
 /// pool while it works.

@@ -2,6 +2,8 @@
 
 // Device memory of plans: pieces of a workspace, and what is needed only while a plan is made.
 #pragma once
+#include "tulle/core/fail.hpp"
+
 #include "cuda/check.cuh"
 
 #include <cstddef>
@@ -27,14 +29,46 @@ private:
   std::size_t used_ = 0;
 };
 
-/// Device memory while a plan is made, from the stream's pool.
+/// What this thread's scratch may take; a plan or a conversion sets it while it is made.
+class scratch_limit {
+public:
+  explicit scratch_limit(std::size_t bytes) : before_(left()) { left() = bytes; }
+  ~scratch_limit() { left() = before_; }
+  scratch_limit(scratch_limit const&) = delete;
+  scratch_limit& operator=(scratch_limit const&) = delete;
+
+  static void take(std::size_t bytes) {
+    if (bytes > left())
+      fail(errc::out_of_memory, "workspace: %zu bytes more would pass the limit by %zu", bytes,
+           bytes - left());
+    left() -= bytes;
+  }
+  static void give(std::size_t bytes) { left() += bytes; }
+
+private:
+  static std::size_t& left() {
+    static thread_local std::size_t bytes = SIZE_MAX;
+    return bytes;
+  }
+  std::size_t before_;
+};
+
+/// Device memory while a plan or a conversion is made, from the stream's pool.
 template <class T>
 class scratch {
 public:
-  scratch(std::size_t n, void* stream) : stream_(static_cast<cudaStream_t>(stream)) {
-    TULLE_CUDA(cudaMallocAsync, &p_, n * sizeof(T) + 1, stream_);
+  scratch(std::size_t n, void* stream)
+      : stream_(static_cast<cudaStream_t>(stream)), bytes_(n * sizeof(T) + 1) {
+    scratch_limit::take(bytes_);
+    cudaError_t const error = cudaMallocAsync(&p_, bytes_, stream_);
+    if (error != cudaSuccess)
+      scratch_limit::give(bytes_);
+    check(error, "cudaMallocAsync");
   }
-  ~scratch() { cudaFreeAsync(p_, stream_); }
+  ~scratch() {
+    cudaFreeAsync(p_, stream_);
+    scratch_limit::give(bytes_);
+  }
   scratch(scratch const&) = delete;
   scratch& operator=(scratch const&) = delete;
   T* get() const { return static_cast<T*>(p_); }
@@ -42,6 +76,7 @@ public:
 private:
   void* p_ = nullptr;
   cudaStream_t stream_;
+  std::size_t bytes_;
 };
 
 /// Device memory as it is on the host; waits for it.

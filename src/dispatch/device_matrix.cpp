@@ -3,7 +3,10 @@
 
 #include "tulle/op/convert.hpp"
 
+#include "core/cuda_module.hpp"
 #include "dispatch/format.hpp"
+
+#include <exception>
 
 namespace tulle {
 
@@ -45,6 +48,91 @@ device_matrix upload(matrix_ref a, cuda const& where) {
   d.ref_.space = space::device;
   d.ref_.view = d.view_.get();
   return d;
+}
+
+namespace {
+
+// The memory that a conversion on the device takes, and why it got none.
+struct taken {
+  std::vector<detail::device_block>& blocks;
+  cuda const& where;
+  std::exception_ptr failure = {};
+
+  static void* take(void* self, std::size_t bytes) noexcept {
+    auto& t = *static_cast<taken*>(self);
+    try {
+      return t.blocks.emplace_back(bytes, t.where).data();
+    } catch (...) {
+      t.failure = std::current_exception();
+      return nullptr;
+    }
+  }
+  // f(result) with the errors of both sides as the library has them.
+  template <class F>
+  void run(F&& f) {
+    cuda_status const status =
+        f(cuda_result{where.device, where.stream, where.workspace_limit, this, take});
+    if (failure)
+      std::rethrow_exception(failure);
+    check(status, "convert");
+  }
+};
+
+} // namespace
+
+device_matrix convert(device_ref const& a, layout const& to, cuda const& where) {
+  matrix_ref const& from = a.matrix;
+  if (!is_built(from.format, from.type) || !is_built(to.format, from.type))
+    fail(errc::unsupported, "convert: %s to %s is not built for %s", name(from.format),
+         name(to.format), name(from.type));
+  dispatch::check_present("convert", from);
+  if (from.space != space::device)
+    fail(errc::unsupported, "convert: the %s is not on a device; see upload()", name(from.format));
+  auto const& ops = dispatch::ops(to.format, from.type);
+  auto const options = std::make_unique<std::byte[]>(ops.options_bytes);
+  ops.options(to.options, options.get());
+  auto const conversions = [&](tulle::format f) {
+    return loaded_cuda().convert(static_cast<int>(f), static_cast<int>(from.type));
+  };
+  auto const make = [&](tulle::format f, auto&& run) {
+    auto const& made_ops = dispatch::ops(f, from.type);
+    device_matrix d;
+    d.where_ = where;
+    d.view_ = std::make_unique<std::byte[]>(made_ops.view_bytes);
+    taken memory{d.blocks_, where};
+    memory.run([&](cuda_result const& result) { return run(result, d.view_.get()); });
+    d.ref_ = made_ops.ref(d.view_.get());
+    d.ref_.space = space::device;
+    return d;
+  };
+  device_matrix csr;
+  void const* view = from.view;
+  if (from.format != format::csr) {
+    cuda_conversion const* const back = conversions(from.format);
+    if (!back || !back->to_csr)
+      fail(errc::unsupported, "convert: no %s of %s is turned to csr on a device; see download()",
+           name(from.format), name(from.type));
+    csr = make(format::csr, [&](cuda_result const& result, void* made) {
+      return back->to_csr(from.view, result, made);
+    });
+    if (to.format == format::csr)
+      return csr;
+    view = csr.view_.get();
+  }
+  cuda_conversion const* const there = conversions(to.format);
+  if (!there)
+    fail(errc::unsupported, "convert: no %s of %s is made on a device; convert() on the host",
+         name(to.format), name(from.type));
+  return make(to.format, [&](cuda_result const& result, void* made) {
+    return there->from_csr(view, options.get(), result, made);
+  });
+}
+
+device_matrix convert(device_matrix const& a, layout const& to, cuda const& where) {
+  return convert(a.ref(), to, where);
+}
+device_matrix convert(device_matrix const& a, layout const& to) {
+  return convert(a.ref(), to, a.where());
 }
 
 any_matrix download(device_matrix const& a, cpu const& where) {

@@ -27,6 +27,9 @@ struct format_ops {
   std::size_t view_bytes = 0;
   /// The view with each array that is not empty where move(bytes, its place) says.
   void (*move)(void const* view, void* to, moved_array const& move) = nullptr;
+  matrix_ref (*ref)(void const* view) = nullptr;
+  std::size_t options_bytes = 0;
+  void (*options)(std::string_view text, void* to) = nullptr; // see detail::parse_options
 };
 
 template <template <class, class, class> class Format, class V, class I, class O>
@@ -57,6 +60,12 @@ constexpr format_ops make_ops() {
           const_cast<T const*&>(member) =
               n == 0 ? nullptr : static_cast<T const*>(move(member, n * sizeof(T)));
         });
+      },
+      [](void const* a) { return matrix_ref(*static_cast<view const*>(a)); },
+      sizeof(typename owner::options),
+      [](std::string_view text, void* to) {
+        new (to) typename owner::options(detail::parse_options<typename owner::options>(
+            name(owner_traits<owner>::format), text));
       }};
 }
 

@@ -11,6 +11,8 @@
 
 namespace tulle {
 
+struct layout; // op/convert.hpp
+
 /// A matrix_ref whose arrays are on a device, which its type says.
 struct device_ref {
   matrix_ref matrix;
@@ -46,6 +48,7 @@ public:
 
 private:
   friend device_matrix upload(matrix_ref a, cuda const& where);
+  friend device_matrix convert(device_ref const& a, layout const& to, cuda const& where);
   void check(tulle::format f, type_tag t) const;
 
   matrix_ref ref_;
@@ -55,6 +58,7 @@ private:
 };
 
 /// The same format, array by array, in device memory. errc::backend where there is no device.
+/// convert() (op/convert.hpp) goes from there to another.
 device_matrix upload(matrix_ref a, cuda const& where = {});
 template <class A>
 requires owner_traits<A>::is_owner || view_traits<A>::is_view device_matrix

@@ -318,9 +318,11 @@ void bcsr<V, I, O>::validate() const {
          static_cast<long long>(found), static_cast<long long>(nnz));
 }
 
-template <class V, class I, class O>
-bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu const& where) {
-  int constexpr most = detail::longest_block_side;
+namespace detail {
+
+/// Options that can be, as they will be; errc::unsupported for others.
+inline bcsr_options checked_bcsr_options(bcsr_options o) {
+  int constexpr most = longest_block_side;
   if (o.rows < 0 || o.rows > most)
     fail(errc::unsupported, "bcsr: option rows is %d, expected 1 to 8, or 0 to choose", o.rows);
   if (o.cols < 0 || o.cols > most)
@@ -331,6 +333,21 @@ bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu c
            o.rows, o.cols);
     o.rows = o.cols = std::max(o.rows, o.cols);
   }
+  return o;
+}
+
+/// The bytes of so many blocks of `size` slots and words of pattern.
+template <class V, class I, class O>
+double bcsr_bytes(std::size_t block_rows, std::size_t blocks, std::size_t size, std::size_t words) {
+  return double((block_rows + 1) * sizeof(O)) + double(blocks) * double(sizeof(I)) +
+         double(blocks) * double(size) * double(sizeof(V)) + 8 * double(words);
+}
+
+} // namespace detail
+
+template <class V, class I, class O>
+bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu const& where) {
+  o = detail::checked_bcsr_options(o);
   detail::canonical<V, I, O> const c(a, where);
   if (o.symmetric)
     detail::check_symmetric("bcsr", c.view, where);
@@ -377,8 +394,7 @@ bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu c
   auto const blocks = static_cast<std::size_t>(b.block_ptr[all]);
   bool const holes = blocks * size != entries;
   std::size_t const words = holes ? (blocks * size + 63) / 64 : 0;
-  double const bytes = double(b.block_ptr.bytes()) + double(blocks) * double(sizeof(I)) +
-                       double(blocks) * double(size) * double(sizeof(V)) + 8 * double(words);
+  double const bytes = detail::bcsr_bytes<V, I, O>(all, blocks, size, words);
   bcsr_options const least = {o.rows ? o.rows : 1, o.cols ? o.cols : 1, o.limit, o.symmetric};
   if (bytes > double(detail::bytes_of(from)) && (h != least.rows || w != least.cols))
     return from_csr(c.view, least, where); // chosen, and wrong

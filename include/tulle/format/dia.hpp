@@ -398,15 +398,34 @@ void dia<V, I, O>::validate() const {
          static_cast<long long>(found), static_cast<long long>(nnz));
 }
 
-template <class V, class I, class O>
-dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu const& where) {
-  if (!detail::is_dia_block(o.block))
+namespace detail {
+
+inline void check_dia_options(dia_options const& o) {
+  if (!is_dia_block(o.block))
     fail(errc::unsupported, "dia: option block is %d, expected a power of two up to %d", o.block,
-         detail::most_dia_block);
+         most_dia_block);
   if (!(o.fill >= 0 && o.fill <= 1))
     fail(errc::unsupported, "dia: option fill is %g, expected a share between 0 and 1", o.fill);
   if (!(o.limit >= 0))
     fail(errc::unsupported, "dia: option limit is %g, expected a number from 0 up", o.limit);
+}
+
+/// The bytes of a dia that has so many diagonals, stretches of them and strays.
+template <class V, class I, class O>
+double dia_bytes(dia_grid const& g, std::size_t diagonals, double stretches, std::size_t strays) {
+  auto const block = static_cast<std::size_t>(g.block);
+  return stretches * static_cast<double>(block * sizeof(V) + (block + 7) / 8) +
+         static_cast<double>((g.blocks() + 1) * sizeof(O) + diagonals * sizeof(I) +
+                             strays * (sizeof(V) + sizeof(I)) +
+                             std::min(strays, static_cast<std::size_t>(g.rows)) *
+                                 (sizeof(I) + sizeof(O)));
+}
+
+} // namespace detail
+
+template <class V, class I, class O>
+dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu const& where) {
+  detail::check_dia_options(o);
   detail::canonical<V, I, O> const c(a, where);
   if (o.symmetric)
     detail::check_symmetric("dia", c.view, where);
@@ -419,13 +438,8 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
   double stretches = 0;
   for (I const d : chosen.diagonal)
     stretches += static_cast<double>(g.end_block(d) - g.first_block(d));
-  double const block_bytes = static_cast<double>(block * sizeof(V) + (block + 7) / 8);
   detail::check_room("dia",
-                     stretches * block_bytes +
-                         static_cast<double>((g.blocks() + 1) * sizeof(O) +
-                                             chosen.diagonal.bytes() +
-                                             strays * (sizeof(V) + sizeof(I)) +
-                                             std::min(strays, n) * (sizeof(I) + sizeof(O))),
+                     detail::dia_bytes<V, I, O>(g, chosen.diagonal.size(), stretches, strays),
                      detail::bytes_of(c.view), o.limit);
 
   dia m;

@@ -141,6 +141,19 @@ struct hyb {
 
 namespace detail {
 
+inline void check_hyb_options(hyb_options const& o) {
+  check_limit("hyb", o.limit);
+  if (o.width < 0)
+    fail(errc::unsupported, "hyb: option width is %d, expected 0 or more", o.width);
+}
+
+/// The bytes of an ell of that width and so many entries beside it.
+template <class V, class I>
+double hyb_bytes(std::size_t rows, I width, std::size_t rest) {
+  return ell_bytes<V>(rows, width) +
+         static_cast<double>(rest) * static_cast<double>(sizeof(V) + 2 * sizeof(I));
+}
+
 /// The largest width that a third of the rows reach. So many rows of so many entries are nnz at
 /// most: the histogram ends there, however long the longest row is.
 template <class O>
@@ -338,9 +351,7 @@ void hyb<V, I, O>::validate() const {
 
 template <class V, class I, class O>
 hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu const& where) {
-  detail::check_limit("hyb", o.limit);
-  if (o.width < 0)
-    fail(errc::unsupported, "hyb: option width is %d, expected 0 or more", o.width);
+  detail::check_hyb_options(o);
   detail::canonical<V, I, O> const c(a, where);
   O const* const row_ptr = c.view.row_ptr;
   auto const n = static_cast<std::size_t>(c.view.rows);
@@ -351,9 +362,7 @@ hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu cons
                               static_cast<std::size_t>(detail::longest_row(row_ptr, n, where)));
   detail::rest_parts<O> const parts(row_ptr, n, static_cast<std::size_t>(c.view.nnz), width, where);
   std::size_t const rest = parts.size();
-  detail::check_room("hyb",
-                     detail::ell_bytes<V>(n, static_cast<I>(width)) +
-                         static_cast<double>(rest) * static_cast<double>(sizeof(V) + 2 * sizeof(I)),
+  detail::check_room("hyb", detail::hyb_bytes<V>(n, static_cast<I>(width), rest),
                      detail::bytes_of(c.view), o.limit);
   coo<V, I, O> others(unchecked, a.rows, a.cols, array<I>(rest, where.memory),
                       array<I>(rest, where.memory), array<V>(rest, where.memory));

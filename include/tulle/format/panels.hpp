@@ -353,11 +353,8 @@ panels<V, I, O> panels<V, I, O>::from_csr(csr_view<V, I, O> a, panels_options o,
   std::size_t const runs = builder.runs();
   std::size_t const slots = builder.slots();
   detail::check_room("panels",
-                     static_cast<double>(b.val.size()) * (sizeof(V) + 2) +
-                         static_cast<double>(slots) * 2 +
-                         static_cast<double>(tiles) * (sizeof(I) + 3 * sizeof(O)) +
-                         static_cast<double>(runs) * (sizeof(I) + sizeof(O)) +
-                         static_cast<double>(b.order.size() + 2 * b.group_ptr.size()) * sizeof(I),
+                     detail::panels_bytes<V, I, O>(b.val.size(), slots, tiles, runs,
+                                                   b.order.size() + 2 * b.group_ptr.size()),
                      detail::bytes_of(c.view), o.limit);
   b.group_tile = array<O>(b.group_ptr.size(), where.memory);
   b.tile_panel = array<I>(tiles, where.memory);

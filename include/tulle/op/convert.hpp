@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Any format to any other, through csr, when the formats are known at run time.
+/// Any format to any other, through csr, when the formats are known at run time. On a device, where
+/// nothing but sizes comes to the host:
+///
+///     auto d = tulle::upload(a);                                       // a csr
+///     auto best = tulle::convert(d, tulle::layout_for(tulle::format::csr5, tulle::backend::cuda));
 #pragma once
 #include "tulle/core/any_matrix.hpp"
 
@@ -8,6 +12,9 @@
 #include <vector>
 
 namespace tulle {
+
+class device_matrix; // core/device_matrix.hpp
+struct device_ref;
 
 /// Whether a format is built for a type pair.
 bool is_built(format f, type_tag t) noexcept;
@@ -24,7 +31,8 @@ struct layout {
 };
 /// As layout::parse reads it.
 std::string name(layout const& l);
-/// The format by default, with the options that suit a GPU, and other layouts of it that are worth trying.
+/// The format by default, with the options that suit a GPU, and other layouts of it that are worth
+/// trying.
 std::vector<layout> layouts(format f);
 
 /// The format with the options that suit a backend: sell has wider chunks on a GPU.
@@ -36,5 +44,13 @@ any_matrix convert(matrix_ref a, layout const& to, cpu const& where = {});
 inline any_matrix convert(any_matrix const& a, layout const& to, cpu const& where = {}) {
   return convert(a.ref(), to, where);
 }
+
+/// The same on the device, array by array what upload(convert(a, to)) has; `a` is a csr, coo or
+/// csc. errc::unsupported for others, which download() takes to the host. Waits where a size
+/// depends on what is there, so it is no part of a graph.
+device_matrix convert(device_ref const& a, layout const& to, cuda const& where);
+device_matrix convert(device_matrix const& a, layout const& to, cuda const& where);
+/// Where a is.
+device_matrix convert(device_matrix const& a, layout const& to);
 
 } // namespace tulle

@@ -48,13 +48,13 @@ std::size_t split_block_rows(csr_view<V, I, O> const& a, int height, int part, i
 
 /// The blocks of block row i in order, at most `most`: f(block column, n, first, last), the entries
 /// of the block's row s < n being [first[s], last[s]).
-template <class V, class I, class O, class F>
-void each_block(csr_view<V, I, O> const& a, int height, int width, std::size_t i, std::size_t most,
-                F&& f) {
+template <class V, class I, class O, space S, class F>
+constexpr void each_block(csr_view<V, I, O, S> const& a, int height, int width, std::size_t i,
+                          std::size_t most, F&& f) {
   std::size_t const top = i * static_cast<std::size_t>(height);
   int const n =
       static_cast<int>(std::min(static_cast<std::size_t>(a.rows) - top, std::size_t(height)));
-  O first[longest_block_side], last[longest_block_side], end[longest_block_side];
+  O first[longest_block_side] = {}, last[longest_block_side] = {}, end[longest_block_side] = {};
   I next = a.cols; // the least column left; a.cols: none
   for (int s = 0; s < n; ++s) {
     first[s] = a.row_ptr[top + static_cast<std::size_t>(s)];
@@ -78,7 +78,8 @@ void each_block(csr_view<V, I, O> const& a, int height, int width, std::size_t i
         next = std::min(next, a.col[k]);
     }
     f(j, n, first, last);
-    std::copy_n(last, n, first);
+    for (int s = 0; s < n; ++s)
+      first[s] = last[s];
   }
 }
 
@@ -249,39 +250,68 @@ struct block_shape {
   int height, width;
 };
 
-/// Slots an entry in blocks of that shape, by a sample; where that is empty, as of entries alone.
-template <class V, class I, class O>
-double sampled_fill(csr_view<V, I, O> const& a, int height, int width) {
-  constexpr std::size_t rows_each = 24, most_blocks = 32;
-  auto const n = static_cast<std::size_t>(a.rows);
-  auto const h = static_cast<std::size_t>(height);
-  std::size_t const places =
-      std::clamp<std::size_t>(static_cast<std::size_t>(a.nnz) / 32768, 2, 16);
-  std::size_t blocks = 0;
-  std::size_t entries = 0;
-  for (std::size_t place = 0; place < places; ++place) {
-    std::size_t const first = n / places * place + n / places / 2; // in the middle of its part
-    std::size_t const last = std::min(first / h + rows_each / h, (n + h - 1) / h);
-    for (std::size_t i = first / h; i < last; ++i)
-      each_block(a, height, width, i, most_blocks, [&](I, int rows, O const* from, O const* to) {
-        ++blocks;
-        for (int s = 0; s < rows; ++s)
-          entries += static_cast<std::size_t>(to[s] - from[s]);
-      });
+/// A sample of block rows: [first(place), last(place)) at each place.
+struct block_sample {
+  static constexpr std::size_t rows_each = 24, most_blocks = 32; // of a block row
+  std::size_t rows, places, height;
+
+  constexpr block_sample(std::size_t rows, std::size_t nnz, int height)
+      : rows(rows), places(std::clamp<std::size_t>(nnz / 32768, 2, 16)),
+        height(static_cast<std::size_t>(height)) {}
+  constexpr std::size_t first(std::size_t place) const { // in the middle of its part
+    return (rows / places * place + rows / places / 2) / height;
   }
-  return entries == 0 ? static_cast<double>(height * width)
-                      : static_cast<double>(blocks * h * static_cast<std::size_t>(width)) /
-                            static_cast<double>(entries);
+  constexpr std::size_t last(std::size_t place) const {
+    return std::min(first(place) + rows_each / height, (rows + height - 1) / height);
+  }
+};
+
+/// What a sample found in blocks of one shape.
+struct block_counts {
+  std::size_t blocks = 0, entries = 0;
+
+  /// Adds block row i.
+  template <class V, class I, class O, space S>
+  constexpr void add(csr_view<V, I, O, S> const& a, int height, int width, std::size_t i) {
+    each_block(a, height, width, i, block_sample::most_blocks,
+               [&](I, int rows, O const* from, O const* to) {
+                 ++blocks;
+                 for (int s = 0; s < rows; ++s)
+                   entries += static_cast<std::size_t>(to[s] - from[s]);
+               });
+  }
+  /// Slots an entry; where the sample is empty, as of entries alone.
+  double fill(int height, int width) const {
+    auto const size = static_cast<std::size_t>(height * width);
+    return entries == 0 ? static_cast<double>(size)
+                        : static_cast<double>(blocks * size) / static_cast<double>(entries);
+  }
+};
+
+template <class V, class I, class O>
+block_counts sampled_blocks(csr_view<V, I, O> const& a, int height, int width) {
+  block_sample const sample(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(a.nnz),
+                            height);
+  block_counts counts;
+  for (std::size_t place = 0; place < sample.places; ++place)
+    for (std::size_t i = sample.first(place); i < sample.last(place); ++i)
+      counts.add(a, height, width, i);
+  return counts;
 }
 
 /// The shape of least bytes an entry by a sample, among those that leave the given sides as they
-/// are, or among squares; 0 is not given. How: see the head of bcsr.hpp.
-template <class V, class I, class O>
-block_shape choose_block_shape(csr_view<V, I, O> const& a, int height, int width,
-                               bool square = false) {
+/// are, or among squares; 0 is not given. sampled(height, width) are its counts. How: see the head
+/// of bcsr.hpp.
+template <class View, class Sampled>
+block_shape choose_block_shape(View const& a, int height, int width, bool square,
+                               Sampled const& sampled) {
+  using V = typename View::value;
+  using I = typename View::index;
+  using O = typename View::offset;
   block_shape best = {height ? height : 1, width ? width : 1};
   if ((height != 0 && width != 0) || a.nnz == 0)
     return best;
+  auto const sampled_fill = [&](int h, int w) { return sampled(h, w).fill(h, w); };
   auto const bytes = [&](int h, int w, double fill) {
     return fill * (sizeof(V) + static_cast<double>(sizeof(I)) / (h * w)) +
            static_cast<double>(sizeof(O)) * static_cast<double>(a.rows) / h /
@@ -291,22 +321,28 @@ block_shape choose_block_shape(csr_view<V, I, O> const& a, int height, int width
   // rules most shapes out.
   double tall[longest_block_side], wide[longest_block_side];
   for (int side = 1; side <= longest_block_side; ++side) {
-    tall[side - 1] = sampled_fill(a, side, 1);
-    wide[side - 1] = sampled_fill(a, 1, side);
+    tall[side - 1] = sampled_fill(side, 1);
+    wide[side - 1] = sampled_fill(1, side);
   }
-  double least = 0.95 * bytes(best.height, best.width, sampled_fill(a, best.height, best.width));
+  double least = 0.95 * bytes(best.height, best.width, sampled_fill(best.height, best.width));
   for (int h = 1; h <= longest_block_side; ++h)
     for (int w = 1; w <= longest_block_side; ++w) {
       if ((height != 0 && h != height) || (width != 0 && w != width) || (square && h != w) ||
           std::max(tall[h - 1], wide[w - 1]) * sizeof(V) >= least)
         continue;
-      double const b = bytes(h, w, sampled_fill(a, h, w));
+      double const b = bytes(h, w, sampled_fill(h, w));
       if (b < least) {
         least = b;
         best = {h, w};
       }
     }
   return best;
+}
+template <class V, class I, class O>
+block_shape choose_block_shape(csr_view<V, I, O> const& a, int height, int width,
+                               bool square = false) {
+  return choose_block_shape(a, height, width, square,
+                            [&](int h, int w) { return sampled_blocks(a, h, w); });
 }
 
 } // namespace tulle::detail

@@ -19,21 +19,31 @@ constexpr bool is_dia_block(std::int64_t n) {
 struct dia_grid {
   std::int64_t rows, cols, block;
 
-  std::size_t blocks() const {
+  constexpr std::size_t blocks() const {
     return static_cast<std::size_t>(rows / block + (rows % block != 0));
   }
-  std::int64_t first_row(std::size_t b) const { return static_cast<std::int64_t>(b) * block; }
-  std::int64_t last_row(std::size_t b) const {
+  constexpr std::int64_t first_row(std::size_t b) const {
+    return static_cast<std::int64_t>(b) * block;
+  }
+  constexpr std::int64_t last_row(std::size_t b) const {
     return first_row(b) + std::min(block, rows - first_row(b)) - 1;
   }
   /// The blocks that diagonal o meets are [first_block, end_block).
-  std::int64_t first_block(std::int64_t o) const { return o < 0 ? -o / block : 0; }
-  std::int64_t end_block(std::int64_t o) const {
+  constexpr std::int64_t first_block(std::int64_t o) const { return o < 0 ? -o / block : 0; }
+  constexpr std::int64_t end_block(std::int64_t o) const {
     std::int64_t const end = o < 0 && rows + o <= cols ? rows : std::min(rows, cols - o);
     return (end - 1) / block + 1;
   }
   /// What it takes in them.
-  std::int64_t slots(std::int64_t o) const { return (end_block(o) - first_block(o)) * block; }
+  constexpr std::int64_t slots(std::int64_t o) const {
+    return (end_block(o) - first_block(o)) * block;
+  }
+  /// Whether a diagonal with n entries is full enough to be kept as such; where symmetric, those
+  /// above the main one are not.
+  constexpr bool keeps(std::int64_t o, std::int64_t n, double fill, bool symmetric) const {
+    return n != 0 && !(symmetric && o > 0) &&
+           static_cast<double>(n) >= fill * static_cast<double>(slots(o));
+  }
 };
 
 /// The diagonals that meet one block.
@@ -197,10 +207,7 @@ struct dia_choice {
     auto const nnz = static_cast<std::size_t>(a.nnz);
     if (nnz == 0)
       return;
-    auto const kept = [&](std::int64_t o, I n) {
-      return n != 0 && !(symmetric && o > 0) &&
-             static_cast<double>(n) >= fill * static_cast<double>(g.slots(o));
-    };
+    auto const kept = [&](std::int64_t o, I n) { return g.keeps(o, n, fill, symmetric); };
     std::size_t const all = static_cast<std::size_t>(a.rows) + static_cast<std::size_t>(a.cols) - 1;
     if (all / 16 > nnz + (1 << 16)) { // far more diagonals than entries: no counter for each
       array<I> each(nnz, where.memory);

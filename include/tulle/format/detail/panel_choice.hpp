@@ -63,6 +63,16 @@ inline void check_panels_options(panels_options const& o) {
          o.hot, o.limit);
 }
 
+/// The bytes of so many entries, slots, tiles and runs, and of columns and groups.
+template <class V, class I, class O>
+double panels_bytes(std::size_t nnz, std::size_t slots, std::size_t tiles, std::size_t runs,
+                    std::size_t others) {
+  return static_cast<double>(nnz) * (sizeof(V) + 2) + static_cast<double>(slots) * 2 +
+         static_cast<double>(tiles) * (sizeof(I) + 3 * sizeof(O)) +
+         static_cast<double>(runs) * (sizeof(I) + sizeof(O)) +
+         static_cast<double>(others) * sizeof(I);
+}
+
 /// Entries of each column.
 template <class V, class I, class O>
 array<O> column_counts(csr_view<V, I, O> const& a, cpu const& where) {
@@ -84,42 +94,63 @@ array<O> column_counts(csr_view<V, I, O> const& a, cpu const& where) {
   return count;
 }
 
-/// The width of panels and, where columns are to go by their entries, those that have any: by the
-/// power of two of how many, the most first; columns of one panel ascend.
-template <class V, class I, class O>
-array<I> choose_panels(csr_view<V, I, O> const& a, panels_options const& o, cpu const& where,
-                       int& width) {
+/// Columns by the power of two of how many entries they have: how many columns, and their entries.
+struct column_classes {
+  static constexpr int most = 64;
+  std::size_t columns[most + 1] = {};
+  std::size_t entries[most + 1] = {};
+
+  static constexpr int of(std::uint64_t n) { return std::bit_width(n); }
+  /// Columns that have any.
+  std::size_t used(std::size_t cols) const { return cols - columns[0]; }
+  /// Whether the sixteenth of the columns that has most has more than that share of all entries.
+  bool is_hot(std::size_t cols, std::size_t nnz, double hot) const {
+    double share = 0;
+    auto left = static_cast<double>(cols) / 16;
+    for (int c = most; c > 0 && left > 0; left -= static_cast<double>(columns[c--]))
+      if (columns[c] != 0)
+        share +=
+            static_cast<double>(entries[c]) * std::min(1., left / static_cast<double>(columns[c]));
+    return share > hot * static_cast<double>(nnz);
+  }
+};
+
+/// The width of panels; returns whether columns might go by their entries.
+template <class View>
+bool choose_width(View const& a, panels_options const& o, int& width) {
   auto const cols = static_cast<std::size_t>(a.cols);
   bool const many = static_cast<double>(a.nnz) * narrow_panel >=
                     static_cast<double>(a.rows) * static_cast<double>(a.cols);
   width = o.width != 0 ? o.width : many || cols <= narrow_panel ? narrow_panel : wide_panel;
   // Few columns stay in a cache whatever their order; rows with entries in every panel use it well.
-  if (a.nnz == 0 || o.hot >= 1 || (o.hot > 0 && (many || cols < 8 * narrow_panel)))
+  return !(a.nnz == 0 || o.hot >= 1 || (o.hot > 0 && (many || cols < 8 * narrow_panel)));
+}
+
+/// The width of panels and, where columns are to go by their entries, those that have any: by the
+/// power of two of how many, the most first; columns of one panel ascend.
+template <class V, class I, class O>
+array<I> choose_panels(csr_view<V, I, O> const& a, panels_options const& o, cpu const& where,
+                       int& width) {
+  if (!choose_width(a, o, width))
     return {};
+  auto const cols = static_cast<std::size_t>(a.cols);
   array<O> const count = column_counts(a, where);
-  constexpr int classes = 64;
-  std::size_t columns[classes + 1] = {}; // of each class
-  double entries[classes + 1] = {};
+  column_classes classes;
   auto const class_of = [&](std::size_t j) {
-    return std::bit_width(static_cast<std::uint64_t>(count[j]));
+    return column_classes::of(static_cast<std::uint64_t>(count[j]));
   };
   for (std::size_t j = 0; j < cols; ++j) {
-    ++columns[class_of(j)];
-    entries[class_of(j)] += static_cast<double>(count[j]);
+    ++classes.columns[class_of(j)];
+    classes.entries[class_of(j)] += static_cast<std::size_t>(count[j]);
   }
-  std::size_t const used = cols - columns[0];
-  double share = 0; // of the sixteenth with most
-  auto left = static_cast<double>(cols) / 16;
-  for (int c = classes; c > 0 && left > 0; left -= static_cast<double>(columns[c--]))
-    if (columns[c] != 0)
-      share += entries[c] * std::min(1., left / static_cast<double>(columns[c]));
-  if (share <= o.hot * static_cast<double>(a.nnz))
+  if (!classes.is_hot(cols, static_cast<std::size_t>(a.nnz), o.hot))
     return {};
   if (o.width == 0)
     width = narrow_panel;
-  std::size_t next[classes + 1];
+  std::size_t const used = classes.used(cols);
+  std::size_t next[column_classes::most + 1];
   std::size_t at = 0;
-  for (int c = classes; c > 0; at += columns[c--])
+  for (int c = column_classes::most; c > 0; at += classes.columns[c--])
     next[c] = at;
   array<I> order(used, where.memory);
   for (std::size_t j = 0; j < cols; ++j)

@@ -21,6 +21,39 @@ inline void check_sell_options(sell_options const& o) {
     fail(errc::unsupported, "sell: option split is %d, expected 0 or more", o.split);
 }
 
+/// Rows of more entries than this are kept apart.
+constexpr std::size_t sell_most_length(int split, std::size_t rows, std::size_t nnz) {
+  return split == 0 ? SIZE_MAX
+                    : std::max<std::size_t>(sell_least_long,
+                                            static_cast<std::size_t>(split) * (nnz / rows + 1));
+}
+
+/// Whether a window of so many rows is sorted: `plain` and `sorted` are its steps, in chunks of
+/// `wide`, without and with it.
+template <class V, class I>
+constexpr bool sell_pays(std::size_t plain, std::size_t sorted, std::size_t wide,
+                         std::size_t rows) {
+  return (plain - sorted) * wide * (sizeof(V) + 2) > rows * sizeof(I);
+}
+
+/// errc::unsupported for a sell of `bytes` beside so many elements of its four large arrays where
+/// that is too much, errc::overflow where those do not fit.
+template <class V, class I, class O>
+void check_sell_sizes(sell_options const& o, std::size_t bytes, std::size_t rows, O nnz,
+                      std::size_t stored, std::size_t cols, std::size_t shorts,
+                      std::size_t masked) {
+  check_room("sell",
+             static_cast<double>(bytes) + static_cast<double>(stored) * sizeof(V) +
+                 static_cast<double>(cols) * sizeof(I) + 2. * static_cast<double>(shorts) +
+                 8. * static_cast<double>(masked),
+             static_cast<std::size_t>(static_cast<double>(nnz) * (sizeof(V) + sizeof(I))) +
+                 (rows + 1) * sizeof(O),
+             o.limit);
+  narrow<O>(stored, "number of entries with padding");
+  narrow<O>(cols, "number of columns with padding");
+  narrow<I>(masked, "number of masks");
+}
+
 /// Builds a sell: first which rows go where, then the shape of each chunk, then the arrays.
 template <class V, class I, class O>
 struct sell_builder {
@@ -48,11 +81,7 @@ struct sell_builder {
   /// Takes the long rows out; perm is filled where there are some, in the order of rows.
   void split_rows() {
     auto const n = static_cast<std::size_t>(a.rows);
-    std::size_t const average = static_cast<std::size_t>(a.nnz) / n;
-    std::size_t const most =
-        o.split == 0 ? SIZE_MAX
-                     : std::max<std::size_t>(sell_least_long,
-                                             static_cast<std::size_t>(o.split) * (average + 1));
+    std::size_t const most = sell_most_length(o.split, n, static_cast<std::size_t>(a.nnz));
     int const parts = parts_for(n, where.threads);
     struct found {
       std::size_t longs, entries, longest;
@@ -144,7 +173,7 @@ struct sell_builder {
           sorted += l * ((with + wide - 1) / wide - (before + wide - 1) / wide);
           before = with;
         }
-        pays[w] = (plain - sorted) * wide * (sizeof(V) + 2) > (last - first) * sizeof(I);
+        pays[w] = sell_pays<V, I>(plain, sorted, wide, last - first);
         if (pays[w])
           __atomic_store_n(&any, true, __ATOMIC_RELAXED);
       }
@@ -337,17 +366,8 @@ struct sell_builder {
       b.step_ptr[c + 1] = static_cast<O>(steps);
     }
     std::size_t const stored = checked_mul(steps, wide, "sell");
-    auto const n = static_cast<std::size_t>(a.rows);
-    auto const entries = static_cast<double>(b.nnz);
-    check_room("sell",
-               static_cast<double>(bytes_of(b.view())) + static_cast<double>(stored) * sizeof(V) +
-                   static_cast<double>(cols) * sizeof(I) + 2. * static_cast<double>(shorts) +
-                   8. * static_cast<double>(masked),
-               static_cast<std::size_t>(entries * (sizeof(V) + sizeof(I))) + (n + 1) * sizeof(O),
-               o.limit);
-    narrow<O>(stored, "number of entries with padding");
-    narrow<O>(cols, "number of columns with padding");
-    narrow<I>(masked, "number of masks");
+    check_sell_sizes<V, I, O>(o, bytes_of(b.view()), static_cast<std::size_t>(a.rows), b.nnz,
+                              stored, cols, shorts, masked);
     b.len = array<I>(places, where.memory);
     b.col = array<I>(cols, where.memory);
     b.short_col = array<std::uint16_t>(shorts, where.memory);

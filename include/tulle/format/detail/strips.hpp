@@ -13,11 +13,16 @@ namespace tulle {
 
 /// How strips are laid out.
 struct cmrs_layout {
-  int height = 1;      ///< rows of a strip
-  bool sorted = false; ///< a strip's entries by column, not by row
-  int warp = 0;        ///< slots of a warp; 0 where strips are not padded
-  int modulo = 0;      ///< most entries of one row in a warp, where padded
-  int bits() const { return std::countr_zero(static_cast<unsigned>(height)); }
+  int height = 1;              ///< rows of a strip
+  bool sorted = false;         ///< a strip's entries by column, not by row
+  int warp = 0;                ///< slots of a warp; 0 where strips are not padded
+  int modulo = 0;              ///< most entries of one row in a warp, where padded
+  constexpr int bits() const { // of a row in a strip
+    int n = 0;
+    while (1 << n < height)
+      ++n;
+    return n;
+  }
   friend bool operator==(cmrs_layout const&, cmrs_layout const&) = default;
 };
 
@@ -88,8 +93,8 @@ void write_sorted(csr_view<V, I, O> const& a, std::size_t first, std::size_t las
 /// Warps of the strip of rows [first, last): as many as its entries fill, or as its longest row
 /// needs.
 template <class O>
-std::size_t warps_of(O const* row_ptr, std::size_t first, std::size_t last,
-                     cmrs_layout const& layout) {
+constexpr std::size_t warps_of(O const* row_ptr, std::size_t first, std::size_t last,
+                               cmrs_layout const& layout) {
   auto const over = [](std::size_t n, int d) {
     auto const by = static_cast<std::size_t>(d);
     return n / by + (n % by != 0);
@@ -104,9 +109,9 @@ std::size_t warps_of(O const* row_ptr, std::size_t first, std::size_t last,
 /// The same rows as `warps` warps. The strip's entries, row after row, are counted out to the warps
 /// in turn: none gets more than `warp` of the strip or `modulo` of a row. Then each row takes the
 /// places it has in order.
-template <class V, class I, class O>
-void write_warps(csr_view<V, I, O> const& a, std::size_t first, std::size_t last, std::size_t warps,
-                 cmrs_layout const& layout, I* col, V* val) {
+template <class V, class I, class O, space S>
+constexpr void write_warps(csr_view<V, I, O, S> const& a, std::size_t first, std::size_t last,
+                           std::size_t warps, cmrs_layout const& layout, I* col, V* val) {
   int const bits = layout.bits();
   struct share {
     std::size_t next; // entry of the row
@@ -114,7 +119,7 @@ void write_warps(csr_view<V, I, O> const& a, std::size_t first, std::size_t last
     std::size_t more; // warps that get one more, from warp `first` on
     std::size_t first;
   };
-  share shares[most_strip_rows];
+  share shares[most_strip_rows] = {};
   std::size_t before = 0; // entries of the rows above
   for (std::size_t i = first; i < last && warps > 0; ++i) {
     auto const length = static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]);
@@ -141,6 +146,18 @@ void write_warps(csr_view<V, I, O> const& a, std::size_t first, std::size_t last
   }
 }
 
+/// errc::unsupported for padded strips that take too much of csr's bytes, errc::overflow where
+/// their slots do not fit.
+template <class V, class I, class O>
+void check_strip_sizes(std::size_t strips, std::size_t stored, std::size_t csr_bytes,
+                       double limit) {
+  check_room("cmrs",
+             static_cast<double>(stored) * (sizeof(V) + sizeof(I)) +
+                 static_cast<double>(strips + 1) * sizeof(O),
+             csr_bytes, limit);
+  narrow<O>(stored, "number of slots");
+}
+
 /// strip_ptr of a canonical matrix. Padded: errc::unsupported beyond the limit, before anything is
 /// allocated.
 template <class V, class I, class O>
@@ -162,11 +179,7 @@ array<O> strips_of(csr_view<V, I, O> const& a, cmrs_layout const& layout, double
         mine += slots(s);
       __atomic_fetch_add(&stored, mine, __ATOMIC_RELAXED);
     });
-    check_room("cmrs",
-               static_cast<double>(stored) * (sizeof(V) + sizeof(I)) +
-                   static_cast<double>(strips + 1) * sizeof(O),
-               bytes_of(a), limit);
-    narrow<O>(stored, "number of slots");
+    check_strip_sizes<V, I, O>(strips, stored, bytes_of(a), limit);
   }
   array<O> ptr(strips + 1, where.memory);
   ptr[0] = 0;

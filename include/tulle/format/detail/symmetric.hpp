@@ -74,28 +74,40 @@ lone_entry<V, I> find_lone(csr_view<V, I, O> const& a, cpu const& where) {
   return find_lone(a, 0, n, false, below);
 }
 
-/// errc::unsupported for a canonical matrix that does not equal its transpose bit by bit. In a
-/// refill, one whose pattern does not is of another pattern.
-template <class V, class I, class O>
-void check_symmetric(char const* format, csr_view<V, I, O> const& a, cpu const& where,
-                     bool refill = false) {
-  if (a.rows != a.cols)
+/// What symmetric storage needs of the shape.
+template <class I>
+void check_square(char const* format, I rows, I cols) {
+  if (rows != cols)
     fail(errc::unsupported, "%s: symmetric storage of a matrix of %lld rows and %lld columns",
-         format, static_cast<long long>(a.rows), static_cast<long long>(a.cols));
-  lone_entry<V, I> const lone = find_lone(a, where);
-  if (!lone.found)
-    return;
+         format, static_cast<long long>(rows), static_cast<long long>(cols));
+}
+
+/// errc::unsupported for a matrix that has such an entry.
+template <class V, class I>
+[[noreturn]] void refuse_lone(char const* format, lone_entry<V, I> const& lone) {
   auto const i = static_cast<long long>(lone.row);
   auto const j = static_cast<long long>(lone.col);
   if (lone.has_twin)
     fail(errc::unsupported,
          "%s: symmetric storage of a matrix whose (%lld, %lld) is %.17g and (%lld, %lld) is %.17g",
          format, i, j, static_cast<double>(lone.value), j, i, static_cast<double>(lone.twin));
-  if (refill)
-    refill_mismatch(format);
   fail(errc::unsupported,
        "%s: symmetric storage of a matrix whose (%lld, %lld) is stored and (%lld, %lld) is not",
        format, i, j, j, i);
+}
+
+/// errc::unsupported for a canonical matrix that does not equal its transpose bit by bit. In a
+/// refill, one whose pattern does not is of another pattern.
+template <class V, class I, class O>
+void check_symmetric(char const* format, csr_view<V, I, O> const& a, cpu const& where,
+                     bool refill = false) {
+  check_square(format, a.rows, a.cols);
+  lone_entry<V, I> const lone = find_lone(a, where);
+  if (!lone.found)
+    return;
+  if (refill && !lone.has_twin)
+    refill_mismatch(format);
+  refuse_lone(format, lone);
 }
 
 /// Whether a is the matrix whose lower triangle has the pattern row_ptr and col, with as many

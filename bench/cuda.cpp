@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cuda.hpp"
+
+#include "tulle/core/device.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace tulle::bench {
+namespace {
+
+class timer_watch final : public stopwatch {
+public:
+  void start() override { timer_.start(); }
+  double stop() override { return timer_.stop(); }
+  // Not waited for: while it runs, the call to be timed is launched, and launching takes no part.
+  void flush() override {
+    if (scratch_.size() == 0)
+      scratch_ = device_array<char>(scratch_bytes_);
+    detail::device_set(scratch_.data(), 0, scratch_.bytes(), {});
+  }
+
+private:
+  device_timer timer_;
+  std::size_t const scratch_bytes_ = std::max(std::size_t{512} << 20, 4 * cuda_devices().at(0).l2);
+  device_array<char> scratch_;
+};
+
+class kept final : public std::pmr::memory_resource {
+  void* do_allocate(std::size_t bytes, std::size_t) override {
+    auto const found = free_.find(bytes);
+    detail::device_block block;
+    if (found == free_.end()) {
+      block = detail::device_block(bytes, {});
+    } else {
+      block = std::move(found->second);
+      free_.erase(found);
+    }
+    void* const p = block.data();
+    used_.emplace(p, std::move(block));
+    return p;
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t) override {
+    auto const found = used_.find(p);
+    free_.emplace(bytes, std::move(found->second));
+    used_.erase(found);
+  }
+  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
+    return this == &other;
+  }
+  std::multimap<std::size_t, detail::device_block> free_;
+  std::map<void*, detail::device_block> used_;
+};
+
+} // namespace
+
+std::shared_ptr<stopwatch> event_watch() {
+  return std::make_shared<timer_watch>();
+}
+
+contestant copy_bound(std::size_t bytes, std::shared_ptr<stopwatch> watch) {
+  contestant c;
+  c.backend = "cuda";
+  c.format = "copy";
+  c.path = "device-to-device copy";
+  c.watch = std::move(watch);
+  c.is_bound = true;
+  c.bytes = c.peak_bytes = bytes;
+  auto const from = std::make_shared<device_array<char>>(bytes / 2);
+  auto const to = std::make_shared<device_array<char>>(bytes / 2);
+  detail::device_set(from->data(), 1, from->bytes(), {});
+  c.run = [from, to] { detail::device_copy_there(to->data(), from->data(), to->bytes(), {}); };
+  return c;
+}
+
+std::unique_ptr<std::pmr::memory_resource> kept_memory() {
+  return std::make_unique<kept>();
+}
+
+} // namespace tulle::bench

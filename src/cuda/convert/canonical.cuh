@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The canonical form of a csr on the device: valid, rows sorted, duplicates summed in the order
+// they were stored.
+#pragma once
+#include "tulle/format/csr.hpp"
+
+#include "cuda/workspace.cuh"
+
+#include <memory>
+
+namespace tulle::simt {
+
+template <class V, class I, class O>
+using device_csr = csr_view<V, I, O, space::device>;
+
+/// A csr in memory of the stream's pool.
+template <class V, class I, class O>
+struct scratch_csr {
+  std::unique_ptr<scratch<O>> row_ptr;
+  std::unique_ptr<scratch<I>> col;
+  std::unique_ptr<scratch<V>> val;
+  device_csr<V, I, O> view;
+};
+
+/// The csr of triplets in any order.
+template <class V, class I, class O>
+scratch_csr<V, I, O> compress(I rows, I cols, O nnz, I const* row, I const* col, V const* val,
+                              void* stream);
+
+/// As detail::canonical is on the host, with the same errors: a itself at the cost of reading its
+/// columns once, where it is canonical. Waits for the stream.
+template <class V, class I, class O>
+struct canonical {
+  scratch_csr<V, I, O> copy;
+  device_csr<V, I, O> view;
+  canonical(device_csr<V, I, O> const& a, void* stream);
+};
+
+} // namespace tulle::simt

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// csr to coo and back: rows spelled out, or sorted and counted.
+#include "tulle/format/coo.hpp"
+
+#include "cuda/convert/convert.cuh"
+#include "cuda/turn.cuh"
+
+namespace tulle::simt {
+namespace {
+
+template <class V, class I, class O>
+coo_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, coo_options,
+                                          result const& to) {
+  canonical<V, I, O> const c(a, to.stream());
+  auto const n = static_cast<std::size_t>(c.view.nnz);
+  I* const row = to.take<I>(n);
+  expand_rows(a.rows, c.view.nnz, c.view.row_ptr, row, to.stream());
+  return {
+      unchecked, a.rows, a.cols, c.view.nnz, row, to.copy(c.view.col, n), to.copy(c.view.val, n)};
+}
+
+template <class V, class I, class O>
+device_csr<V, I, O> to_csr(coo_view<V, I, O, space::device> const& a, result const& to) {
+  auto const c = compress(a.rows, a.cols, a.nnz, a.row, a.col, a.val, to.stream());
+  auto const n = static_cast<std::size_t>(c.view.nnz);
+  return {unchecked,
+          a.rows,
+          a.cols,
+          c.view.nnz,
+          to.row_ptr(c.view),
+          to.copy(c.view.col, n),
+          to.copy(c.view.val, n)};
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_CUDA_CONVERT_BACK(coo)
+
+} // namespace tulle::simt

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// csr to dia: diagonals are counted by sorting the entries' offsets, so that it takes as long
+// whatever their number is; then each entry finds its own place.
+#include "tulle/format/dia.hpp"
+
+#include "cuda/convert/convert.cuh"
+#include "cuda/convert/symmetric.cuh"
+#include "cuda/primitive/search.cuh"
+#include "cuda/turn.cuh"
+
+namespace tulle::simt {
+namespace {
+
+using count = unsigned long long;
+
+/// As detail::dia_choice: the diagonals to keep, and what they have.
+template <class I>
+struct dia_choice {
+  I const* diagonal = nullptr;
+  std::size_t diagonals = 0, entries = 0, stretches = 0;
+};
+
+template <class V, class I, class O>
+dia_choice<I> choose_diagonals(device_csr<V, I, O> const& a, I const* row,
+                               detail::dia_grid const& g, dia_options const& o, result const& to) {
+  dia_choice<I> c;
+  using U = std::make_unsigned_t<I>; // column - row + rows - 1 may need its sign
+  auto const n = static_cast<std::size_t>(a.nnz);
+  if (n == 0)
+    return c;
+  void* const stream = to.stream();
+  scratch<I> const keys(n, stream), sorted(n, stream);
+  auto const shift = static_cast<U>(a.rows - 1);
+  each(n, stream, [=, key = keys.get()] __device__(std::size_t k) {
+    key[k] = static_cast<I>(static_cast<U>(a.col[k]) - static_cast<U>(row[k]) + shift);
+  });
+  sort_keys(static_cast<I const*>(keys.get()), sorted.get(), n,
+            static_cast<I>(shift + static_cast<U>(a.cols - 1)), stream);
+  scratch<O> const numbers(n + 1, stream);
+  each(n, stream, [=, key = sorted.get(), number = numbers.get()] __device__(std::size_t k) {
+    number[k] = k == 0 || key[k] != key[k - 1];
+  });
+  to_pointers(numbers.get(), n, stream);
+  std::size_t const runs = static_cast<std::size_t>(fetch(numbers.get() + n, 1, stream)[0]);
+  scratch<O> const begins(runs + 1, stream), kept(runs + 1, stream);
+  each(n + 1, stream, [=, number = numbers.get(), begin = begins.get()] __device__(std::size_t k) {
+    if (k == n || number[k] != number[k + 1])
+      begin[number[k]] = static_cast<O>(k);
+  });
+  auto const offset = [=, key = sorted.get(), begin = begins.get()] __device__(std::size_t r) {
+    return static_cast<std::int64_t>(static_cast<U>(key[begin[r]])) - (g.rows - 1);
+  };
+  each(runs, stream,
+       [=, fill = o.fill, symmetric = o.symmetric, begin = begins.get(),
+        kept = kept.get()] __device__(std::size_t r) {
+         kept[r] = g.keeps(offset(r), begin[r + 1] - begin[r], fill, symmetric);
+       });
+  to_pointers(kept.get(), runs, stream);
+  c.diagonals = last_of(kept.get(), runs, stream);
+  I* const chosen = to.take<I>(c.diagonals);
+  c.diagonal = chosen;
+  if (c.diagonals == 0)
+    return c;
+  each(runs, stream, [=, kept = kept.get()] __device__(std::size_t r) {
+    if (kept[r] != kept[r + 1])
+      chosen[kept[r]] = static_cast<I>(offset(r));
+  });
+  c.entries = fold<sum>(runs, stream,
+                        [=, symmetric = o.symmetric, begin = begins.get(),
+                         kept = kept.get()] __device__(std::size_t r) -> count {
+                          return kept[r] == kept[r + 1]
+                                     ? 0
+                                     : static_cast<count>(begin[r + 1] - begin[r])
+                                           << (symmetric && offset(r) < 0);
+                        });
+  c.stretches = fold<sum>(c.diagonals, stream, [=] __device__(std::size_t d) {
+    return g.end_block(chosen[d]) - g.first_block(chosen[d]);
+  });
+  return c;
+}
+
+/// Entries on no diagonal, in rows that have any.
+template <class V, class I, class O>
+void add_strays(device_csr<V, I, O> const& a, O* place, std::size_t strays,
+                dia_view<V, I, O, space::device>& m, result const& to) {
+  auto const n = static_cast<std::size_t>(a.nnz);
+  auto const rows = static_cast<std::size_t>(a.rows);
+  to_pointers(place, n, to.stream());
+  scratch<O> const numbers(rows + 1, to.stream());
+  O* const number = numbers.get();
+  each(rows, to.stream(), [=] __device__(std::size_t i) {
+    number[i] = place[a.row_ptr[i]] != place[a.row_ptr[i + 1]];
+  });
+  to_pointers(number, rows, to.stream());
+  std::size_t const lines = last_of(number, rows, to.stream());
+  I* const stray_row = to.take<I>(lines);
+  O* const stray_ptr = to.take<O>(lines + 1);
+  I* const stray_col = to.take<I>(strays);
+  V* const stray_val = to.take<V>(strays);
+  each(rows + 1, to.stream(), [=] __device__(std::size_t i) {
+    if (i == rows) {
+      stray_ptr[lines] = static_cast<O>(strays);
+    } else if (number[i] != number[i + 1]) {
+      stray_row[number[i]] = static_cast<I>(i);
+      stray_ptr[number[i]] = place[a.row_ptr[i]];
+    }
+  });
+  each(n, to.stream(), [=] __device__(std::size_t k) {
+    if (place[k] == place[k + 1])
+      return;
+    stray_col[place[k]] = a.col[k];
+    stray_val[place[k]] = a.val[k];
+  });
+  m.stray_rows = static_cast<I>(lines);
+  m.strays = static_cast<O>(strays);
+  m.stray_row = stray_row;
+  m.stray_ptr = stray_ptr;
+  m.stray_col = stray_col;
+  m.stray_val = stray_val;
+}
+
+template <class V, class I, class O>
+dia_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, dia_options const& o,
+                                          result const& to) {
+  detail::check_dia_options(o);
+  canonical<V, I, O> const c(a, to.stream());
+  if (o.symmetric)
+    check_symmetric("dia", c.view, to.stream());
+  device_csr<V, I, O> const from = c.view;
+  detail::dia_grid const g{a.rows, a.cols, o.block};
+  auto const n = static_cast<std::size_t>(from.nnz);
+  auto const block = static_cast<std::size_t>(o.block);
+  std::size_t const bytes = (block + 7) / 8; // of a stretch's mask
+  scratch<I> const rows(n, to.stream());
+  expand_rows(a.rows, from.nnz, from.row_ptr, rows.get(), to.stream());
+  I const* const row = rows.get();
+  dia_choice<I> const chosen = choose_diagonals(from, row, g, o, to);
+  std::size_t const strays = n - chosen.entries;
+  detail::check_room("dia",
+                     detail::dia_bytes<V, I, O>(g, chosen.diagonals,
+                                                static_cast<double>(chosen.stretches), strays),
+                     detail::bytes_of(from), o.limit);
+  narrow<O>(chosen.stretches, "number of stretches of diagonals");
+  dia_view<V, I, O, space::device> m;
+  m.rows = a.rows;
+  m.cols = a.cols;
+  m.nnz = from.nnz;
+  m.block = o.block;
+  m.symmetric = o.symmetric;
+  m.diagonals = static_cast<I>(chosen.diagonals);
+  m.diagonal = chosen.diagonal;
+  std::size_t const blocks = g.blocks();
+  O* const block_ptr = to.take<O>(blocks + 1);
+  m.block_ptr = block_ptr;
+  scratch<std::size_t> const firsts(blocks, to.stream()); // diagonal of a block
+  each(blocks, to.stream(),
+       [=, first = firsts.get(), diagonal = chosen.diagonal,
+        diagonals = chosen.diagonals] __device__(std::size_t b) {
+         // As detail::dia_range: those that meet the block's rows.
+         first[b] = lower_bound(diagonal, diagonals, static_cast<I>(-g.last_row(b)));
+         block_ptr[b] = static_cast<O>(
+             upper_bound(diagonal, diagonals, static_cast<I>(g.cols - 1 - g.first_row(b))) -
+             first[b]);
+       });
+  to_pointers(block_ptr, blocks, to.stream());
+  m.stored = checked_mul(chosen.stretches, block, "dia");
+  V* const val = to.zeros<V>(m.stored);
+  m.val = val;
+  if (n == 0)
+    return m;
+
+  // Bits are set in whole words, of which the mask may lack a part of the last.
+  std::size_t const mask_bytes = chosen.stretches * bytes;
+  std::size_t const words = mask_bytes / 4 + 1;
+  scratch<unsigned> const bits(words, to.stream());
+  scratch<O> const places(n + 1, to.stream());
+  TULLE_CUDA(cudaMemsetAsync, bits.get(), 0, words * sizeof(unsigned),
+             static_cast<cudaStream_t>(to.stream()));
+  each(n, to.stream(),
+       [=, first = firsts.get(), diagonal = chosen.diagonal, diagonals = chosen.diagonals,
+        symmetric = o.symmetric, mask = bits.get(),
+        place = places.get()] __device__(std::size_t k) {
+         auto const i = static_cast<std::size_t>(row[k]);
+         I const offset = from.col[k] - row[k];
+         std::size_t const d = lower_bound(diagonal, diagonals, offset);
+         bool const on = d < diagonals && diagonal[d] == offset;
+         bool mirrored = false;
+         if (on) {
+           std::size_t const stretch =
+               static_cast<std::size_t>(block_ptr[i / block]) + (d - first[i / block]);
+           val[stretch * block + i % block] = from.val[k];
+           std::size_t const byte = stretch * bytes + i % block / 8;
+           atomicOr(mask + byte / 4, 1u << (byte % 4 * 8 + i % block % 8));
+         } else if (symmetric && offset > 0) {
+           std::size_t const twin = lower_bound(diagonal, diagonals, static_cast<I>(-offset));
+           mirrored = twin < diagonals && diagonal[twin] == -offset;
+         }
+         place[k] = !on && !mirrored;
+       });
+  m.mask = to.copy(reinterpret_cast<std::uint8_t const*>(bits.get()), mask_bytes);
+  if (strays != 0)
+    add_strays(from, places.get(), strays, m, to);
+  return m;
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_CUDA_CONVERT(dia)
+
+} // namespace tulle::simt

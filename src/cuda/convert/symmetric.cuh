@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Symmetric storage: whether a matrix equals its transpose, and its lower triangle.
+#pragma once
+#include "tulle/format/detail/symmetric.hpp"
+
+#include "cuda/convert/canonical.cuh"
+
+namespace tulle::simt {
+
+/// As detail::check_symmetric: errc::unsupported for a canonical matrix that does not equal its
+/// transpose bit by bit. Waits for the stream.
+template <class V, class I, class O>
+void check_symmetric(char const* format, device_csr<V, I, O> const& a, void* stream);
+
+/// As detail::lower_triangle: what lies on and below the diagonal of a canonical matrix, or in its
+/// blocks there. Waits for the stream.
+template <class V, class I, class O>
+scratch_csr<V, I, O> lower_triangle(device_csr<V, I, O> const& a, void* stream, int side = 1);
+
+/// As detail::stored_part: the lower triangle where that stands for all of a.
+template <class V, class I, class O>
+struct stored_part {
+  scratch_csr<V, I, O> lower;
+  device_csr<V, I, O> view;
+
+  stored_part(device_csr<V, I, O> const& a, bool symmetric, void* stream, int side = 1) : view(a) {
+    if (!symmetric)
+      return;
+    lower = lower_triangle(a, stream, side);
+    view = lower.view;
+  }
+};
+
+} // namespace tulle::simt
