@@ -18,6 +18,8 @@
 #include "tulle/op/convert.hpp"
 #include "tulle/op/level1.hpp"
 #include "tulle/op/optimize.hpp"
+#include "tulle/op/spgemm.hpp"
+#include "tulle/op/spgemm_forecast.hpp"
 #include "tulle/op/spmv.hpp"
 #include "tulle/op/transpose.hpp"
 #include "tulle/solve/cg.hpp"
