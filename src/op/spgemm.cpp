@@ -53,8 +53,7 @@ namespace detail {
 template <class V, class I, class O>
 csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, spgemm_options o) {
   check_product(a, b, w);
-  product_operands<V, I, O> const from(a, a.is_canonical(w.as_cpu()), b, b.is_canonical(w.as_cpu()),
-                                       w);
+  product_operands<V, I, O> const from(a, b, detail::which_canonical(a, b, w), w);
   if (w.backend == backend::reference)
     return reference_backend::spgemm(from.a, from.b, w.memory);
   auto const s = make_stages(from.a, from.b, o, w, from.limit);
@@ -71,11 +70,12 @@ spgemm_plan<V, I, O>::spgemm_plan(where const& w, csr_view<V, I, O> a, csr_view<
     : where_(w), options_(o) {
   auto const start = std::chrono::steady_clock::now();
   check_product(a, b, w);
-  a_canonical_ = a.is_canonical(w.as_cpu());
-  b_canonical_ = b.is_canonical(w.as_cpu());
+  auto const are = detail::which_canonical(a, b, w);
+  a_canonical_ = are.a;
+  b_canonical_ = are.b;
   a_ = detail::know(a, w.threads);
   b_ = detail::know(b, w.threads);
-  product_operands<V, I, O> const from(a, a_canonical_, b, b_canonical_, w);
+  product_operands<V, I, O> const from(a, b, are, w);
   if (w.backend == backend::reference) {
     result_ = reference_backend::spgemm(from.a, from.b, w.memory);
     path_ = "reference csr";
@@ -109,7 +109,7 @@ csr<V, I, O> const& spgemm_plan<V, I, O>::run(csr_view<V, I, O> a, csr_view<V, I
          static_cast<long long>(a.rows), static_cast<long long>(b.cols));
   detail::recognise("spgemm", "A", a, a_, where_.threads);
   detail::recognise("spgemm", "B", b, b_, where_.threads);
-  product_operands<V, I, O> const from(a, a_canonical_, b, b_canonical_, where_);
+  product_operands<V, I, O> const from(a, b, {a_canonical_, b_canonical_}, where_);
   if (!stages_) {
     result_ = reference_backend::spgemm(from.a, from.b, where_.memory);
   } else if (options_.method == spgemm_method::global_esc) { // which may run out of memory

@@ -26,8 +26,7 @@ template <class V, class I, class O>
 product_forecast spgemm_forecast(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b,
                                  std::size_t samples) {
   check_product(a, b, w);
-  product_operands<V, I, O> const from(a, a.is_canonical(w.as_cpu()), b, b.is_canonical(w.as_cpu()),
-                                       w);
+  product_operands<V, I, O> const from(a, b, which_canonical(a, b, w), w);
   auto const s = make_stages(from.a, from.b, {}, w, from.limit);
   spgemm_survey const& all = s->task().all;
   auto const rows = static_cast<std::size_t>(a.rows);

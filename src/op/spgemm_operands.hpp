@@ -22,6 +22,23 @@ void check_product(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, where
          static_cast<long long>(b.rows), static_cast<long long>(b.cols));
 }
 
+template <class V, class I, class O>
+bool is_same(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) {
+  return a.col == b.col && a.val == b.val && a.row_ptr == b.row_ptr && a.nnz == b.nnz &&
+         a.rows == b.rows && a.cols == b.cols;
+}
+
+/// Which operands are canonical; A A is looked at once.
+struct canonical_operands {
+  bool a = true, b = true;
+};
+template <class V, class I, class O>
+canonical_operands which_canonical(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b,
+                                   where const& w) {
+  bool const of_a = a.is_canonical(w.as_cpu());
+  return {of_a, is_same(a, b) ? of_a : b.is_canonical(w.as_cpu())};
+}
+
 /// A and B in canonical form; copies count against the limit.
 template <class V, class I, class O>
 struct product_operands {
@@ -29,16 +46,14 @@ struct product_operands {
   csr_view<V, I, O> a, b;
   std::size_t limit; // what they leave of it
 
-  product_operands(csr_view<V, I, O> const& from_a, bool a_canonical,
-                   csr_view<V, I, O> const& from_b, bool b_canonical, where const& w)
+  product_operands(csr_view<V, I, O> const& from_a, csr_view<V, I, O> const& from_b,
+                   canonical_operands are, where const& w)
       : a(from_a), b(from_b), limit(w.workspace_limit) {
-    bool const is_square = !a_canonical && a.col == b.col && a.val == b.val && a.nnz == b.nnz &&
-                           a.rows == b.rows && a.row_ptr == b.row_ptr;
-    if (!a_canonical)
+    if (!are.a)
       a = sorted(a, copy_a, w);
-    if (is_square)
+    if (is_same(from_a, from_b))
       b = a;
-    else if (!b_canonical)
+    else if (!are.b)
       b = sorted(b, copy_b, w);
   }
 

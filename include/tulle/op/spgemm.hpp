@@ -6,6 +6,7 @@
 ///     auto c = tulle::spgemm(tulle::cpu{.workspace_limit = 64_MiB}, a, b);
 ///     auto plan = tulle::spgemm_plan(a, b);                               // once per two patterns
 ///     auto const& c = tulle::spgemm(plan, a, b);                          // new values
+///     auto c = tulle::spgemm(2.0, a, b, -1.0, d);                         // 2 A B - D
 ///
 /// C holds the places that products fall on, whatever their values are, in rows of ascending
 /// columns. An entry is the sum of its products in the order of A's row, each rounded, so the
@@ -61,6 +62,9 @@ private:
 namespace detail {
 template <class V, class I, class O>
 csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, spgemm_options o);
+template <class V, class I, class O>
+csr<V, I, O> spgemm(where const& w, V alpha, csr_view<V, I, O> a, csr_view<V, I, O> b, V beta,
+                    csr_view<V, I, O> d, spgemm_options o);
 } // namespace detail
 
 /// C = A B on the policy's backend. A and B are of one type.
@@ -78,6 +82,23 @@ auto spgemm(A const& a, B const& b, spgemm_options o = {}) {
 template <class V, class I, class O, detail::hub_operand A, detail::hub_operand B>
 csr<V, I, O> const& spgemm(spgemm_plan<V, I, O>& plan, A const& a, B const& b) {
   return plan.run(detail::view_of(a), detail::view_of(b));
+}
+
+/// C = alpha A B + beta D. C holds the places of A B and of D whatever the factors are; alpha == 0
+/// does not read the values of A and B, nor beta == 0 those of D. A is multiplied by alpha first,
+/// and beta d is added last. Takes copies of A, B and D, and no product beside C.
+template <detail::hub_operand A, detail::hub_operand B, detail::hub_operand D>
+auto spgemm(where const& w, value_t<A> alpha, A const& a, B const& b, value_t<A> beta, D const& d,
+            spgemm_options o = {}) {
+  return detail::spgemm(w, alpha, detail::hub_of(a, w.as_cpu()).view,
+                        detail::hub_of(b, w.as_cpu()).view, beta,
+                        detail::hub_of(d, w.as_cpu()).view, o);
+}
+/// The same where the data is.
+template <detail::hub_operand A, detail::hub_operand B, detail::hub_operand D>
+auto spgemm(value_t<A> alpha, A const& a, B const& b, value_t<A> beta, D const& d,
+            spgemm_options o = {}) {
+  return spgemm(where{}, alpha, a, b, beta, d, o);
 }
 
 /// For matrices whose type only run time tells; a csr comes out.
