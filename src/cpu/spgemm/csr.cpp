@@ -49,6 +49,11 @@ struct spgemm_csr {
     lists_at(t, at, used).clear(t, cols(t));
   }
 
+  /// Whether what is found for tiny row i serves the next one too.
+  static bool starts_program(product<V, I, O> const& c, i64 i, i64 last) {
+    return c.t.kinds && i + 1 < last && c.t.kinds[i + 1] == row_kind::program;
+  }
+
   static i64 count(spgemm_task const& t, i64 first, i64 last, void* at) {
     product<V, I, O> const c(t);
     std::size_t used = 0;
@@ -66,7 +71,12 @@ struct spgemm_csr {
         n = c.b.length(c.b_row(c.a.begin(i)));
         break;
       case row_kind::tiny:
-        n = tiny.count(c, i);
+        if (starts_program(c, i, last)) {
+          tiny.move_to(c, i, true);
+          n = tiny.entries;
+        } else {
+          n = tiny.count(c, i);
+        }
         break;
       case row_kind::program:
         tiny.move_to(c, i);
@@ -115,7 +125,10 @@ struct spgemm_csr {
         copy(c, i);
         break;
       case row_kind::tiny:
-        tiny.fill(c, i);
+        if (starts_program(c, i, last))
+          tiny.run_program(c, i, true);
+        else
+          tiny.fill(c, i);
         break;
       case row_kind::program:
         tiny.run_program(c, i);

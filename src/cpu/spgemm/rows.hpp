@@ -91,22 +91,26 @@ struct product_pattern {
     e.first &= ~i64(63); // flags are read in whole vectors
   }
 
+  /// Whether row i of A has the columns of the row before it, or those one further to the right.
+  HWY_INLINE bool is_marked(i64 i, std::uint8_t as) const {
+    if (!t.marks || i == 0)
+      return false;
+    if (a.col == b.col && a.ptr == b.ptr) // A A: known already
+      return t.marks[i] == as;
+    i64 const n = a.length(i);
+    return a.length(i - 1) == n && n > 0 &&
+           moved(a.col + a.ptr[i], a.col + a.ptr[i - 1], n, I(as == is_shifted));
+  }
   /// Whether all of row i of C is row i - 1, one column further.
   bool is_moved(i64 i) const {
-    i64 const n = a.length(i);
-    if (!t.marks || i == 0 || a.length(i - 1) != n ||
-        !moved(a.col + a.ptr[i], a.col + a.ptr[i - 1], n, I(1)))
+    if (!is_marked(i, is_shifted))
       return false;
     std::uint8_t all = is_shifted;
-    for (i64 k = a.begin(i), end = k + n; k < end; ++k)
+    for (i64 k = a.begin(i), end = a.begin(i + 1); k < end; ++k)
       all &= mark(b_row(k));
     return all != 0;
   }
-  bool follows(i64 i) const {
-    i64 const n = a.length(i);
-    return t.marks && i > 0 && a.length(i - 1) == n &&
-           moved(a.col + a.ptr[i], a.col + a.ptr[i - 1], n, I(0));
-  }
+  bool follows(i64 i) const { return is_marked(i, is_same); }
 
   /// How row i is computed; e is of it, with columns where it is dense.
   row_kind choose(i64 i, extent& e) const {

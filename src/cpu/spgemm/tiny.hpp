@@ -78,9 +78,9 @@ struct tiny_row {
       }
     });
   }
-  /// The program for row i, which is row i - 1 moved by one column.
-  HWY_INLINE void move_to(product_pattern<I, O> const& c, i64 i) {
-    if (made_for != i - 1 || i == 0)
+  /// The program for row i, which is row i - 1 moved by one column, or the first of such rows.
+  HWY_INLINE void move_to(product_pattern<I, O> const& c, i64 i, bool is_first = false) {
+    if (made_for != i - 1 || i == 0 || is_first)
       make_program(c, i);
     made_for = i;
   }
@@ -125,8 +125,8 @@ struct tiny_row {
   }
 
   template <class V>
-  HWY_INLINE void run_program(product<V, I, O> const& c, i64 i) {
-    move_to(c, i);
+  HWY_INLINE void run_program(product<V, I, O> const& c, i64 i, bool is_first = false) {
+    move_to(c, i, is_first);
     I* const col = c.c_col + c.c_ptr[i];
     plain<V>* const val = c.c_val + c.c_ptr[i];
     if (!c.t.values_only) {
