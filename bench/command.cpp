@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/core/error.hpp"
+#include "tulle/op/spgemm_method.hpp"
 #include "tulle/op/spmv.hpp"
 
 #include "apps/support/restart.hpp"
@@ -88,9 +89,14 @@ void run(std::string const& op, operation* measure_one, options const& o) {
              closing_line(all));
 }
 
-// Of spmv, in any format, and all.
-std::vector<std::string> method_names() {
+// Of spmv in any format, or of spgemm; and all.
+std::vector<std::string> method_names(std::string const& op) {
   std::vector<std::string> names = {"all"};
+  if (op == "spgemm") {
+    for (std::size_t m = 1; m < spgemm_method_count; ++m)
+      names.emplace_back(name(static_cast<spgemm_method>(m)));
+    return names;
+  }
   for (format const f : all_formats)
     for (spmv_method const m : spmv_methods(f))
       if (std::find(names.begin(), names.end(), name(m)) == names.end())
@@ -140,17 +146,24 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
                      "have them: merge, segments; all")
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->check(CLI::IsMember(method_names()));
+        ->check(CLI::IsMember(method_names(op)));
   }
   if (op == "spmm")
     command->add_option("--columns", o->columns, "Columns of X, separated by commas")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::Range(1, 4096));
-  if (op == "spgemm")
+  if (op == "spgemm") {
     command->add_option("--product", o->product, "aa: A A; aat: A A^T")
         ->check(CLI::IsMember({"aa", "aat"}))
         ->capture_default_str();
+    command
+        ->add_option("--method", o->methods,
+                     "Methods beside the default one, separated by commas: hash, dense; all")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(method_names(op)));
+  }
   if (op == "add")
     command
         ->add_option(

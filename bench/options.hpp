@@ -20,7 +20,7 @@ struct options {
   std::string value = "f64";
   std::string index = "i32";
   std::vector<int> columns{8, 32, 128}; ///< of spmm
-  std::vector<std::string> methods;     ///< of spmv: beside the default one; all
+  std::vector<std::string> methods;     ///< of spmv and spgemm: beside the default one; all
   std::string product = "aa";           ///< of spgemm: aa, aat
   std::string with = "shift";           ///< of add: shift, same, transpose
   int threads = 0;

@@ -19,6 +19,7 @@ struct int32_functions {
   using matrix = cs_di;
   static constexpr auto transpose = cs_di_transpose;
   static constexpr auto multiply = cs_di_gaxpy;
+  static constexpr auto product = cs_di_multiply;
   static constexpr auto compress = cs_di_compress;
   static constexpr auto add_up = cs_di_dupl;
   static constexpr auto free = cs_di_spfree;
@@ -27,6 +28,7 @@ struct int64_functions {
   using matrix = cs_dl;
   static constexpr auto transpose = cs_dl_transpose;
   static constexpr auto multiply = cs_dl_gaxpy;
+  static constexpr auto product = cs_dl_multiply;
   static constexpr auto compress = cs_dl_compress;
   static constexpr auto add_up = cs_dl_dupl;
   static constexpr auto free = cs_dl_spfree;
@@ -120,6 +122,21 @@ std::vector<contestant> contestants(transpose_problem<double, I> const& p) {
     matrix<I> const rows = borrow(p.a);
     return owned<I>(functions<I>::transpose(&rows, 1), "cs_transpose");
   })};
+}
+
+// C^T = B^T A^T by columns is C by rows, which it leaves unsorted. What it takes beyond the result
+// is not known.
+template <class I>
+std::vector<contestant> contestants(spgemm_problem<double, I> const& p) {
+  if (p.a.nnz == 0 || p.b.nnz == 0)
+    return {};
+  contestant c = maker<I>([p] {
+    matrix<I> const a = borrow(p.a), b = borrow(p.b);
+    return owned<I>(functions<I>::product(&b, &a), "cs_multiply");
+  });
+  c.path += ", unsorted";
+  c.peak_bytes = 0;
+  return {c};
 }
 
 // What cs_compress leaves unsorted, a transposition sorts.

@@ -87,6 +87,14 @@ std::vector<contestant> contestants(transpose_problem<V, I> const& p) {
   return {maker<V, I>([p](matrix<V, I>& c) { c = borrow(p.a).transpose(); })};
 }
 
+// What it takes beyond the result is not known.
+template <class V, class I>
+std::vector<contestant> contestants(spgemm_problem<V, I> const& p) {
+  contestant c = maker<V, I>([p](matrix<V, I>& to) { to = borrow(p.a) * borrow(p.b); });
+  c.peak_bytes = 0;
+  return {c};
+}
+
 template <class V, class I>
 std::vector<contestant> contestants(add_problem<V, I> const& p) {
   return {maker<V, I>([p](matrix<V, I>& c) { c = p.alpha * borrow(p.a) + borrow(p.b); })};

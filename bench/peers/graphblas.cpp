@@ -246,6 +246,20 @@ std::vector<contestant> contestants(transpose_problem<V, I> const& p) {
   })};
 }
 
+// What it takes beyond the result is not known.
+template <class V, class I>
+std::vector<contestant> contestants(spgemm_problem<V, I> const& p) {
+  if (p.a.nnz == 0 || p.b.nnz == 0)
+    return {};
+  start();
+  contestant c =
+      maker<V>(p.a.rows, p.b.cols, p.threads, [a = copied(p.a), b = copied(p.b)](GrB_Matrix to) {
+        check(GrB_mxm(to, nullptr, nullptr, semiring<V>(), a.get(), b.get(), nullptr), "GrB_mxm");
+      });
+  c.peak_bytes = 0;
+  return {c};
+}
+
 // It adds, and scales in a call of its own.
 template <class V, class I>
 std::vector<contestant> contestants(add_problem<V, I> const& p) {

@@ -36,6 +36,8 @@ struct mkl;
     static constexpr auto create_coo = mkl_sparse_##letter##_create_coo##suffix;                   \
     static constexpr auto to_csr = mkl_sparse_convert_csr##suffix;                                 \
     static constexpr auto add = mkl_sparse_##letter##_add##suffix;                                 \
+    static constexpr auto product = mkl_sparse_spmm##suffix;                                       \
+    static constexpr auto sort = mkl_sparse_order##suffix;                                         \
     static constexpr auto arrays = mkl_sparse_##letter##_export_csr##suffix;                       \
     static constexpr auto dot = cblas_##letter##doti##suffix;                                      \
     static constexpr auto axpy = cblas_##letter##axpyi##suffix;                                    \
@@ -172,6 +174,29 @@ std::vector<contestant> contestants(transpose_problem<V, I> const& p) {
     return owned<V, I>(h);
   };
   return {maker<V, I>(p.threads, make, "convert_csr")};
+}
+
+// Rows are unsorted until it is asked to sort them. What it takes beyond the result is not known.
+template <class V, class I>
+std::vector<contestant> contestants(spgemm_problem<V, I> const& p) {
+  if (p.a.nnz == 0 || p.b.nnz == 0)
+    return {};
+  std::vector<contestant> both;
+  for (bool const sorted : {false, true}) {
+    auto const make = [sorted, a = borrow(p.a), b = borrow(p.b)] {
+      sparse_matrix_t h = nullptr;
+      check(mkl<V, I>::product(SPARSE_OPERATION_NON_TRANSPOSE, a.get(), b.get(), &h),
+            "mkl_sparse_spmm");
+      handle const c = owned<V, I>(h);
+      if (sorted)
+        check(mkl<V, I>::sort(h), "mkl_sparse_order");
+      return c;
+    };
+    both.push_back(maker<V, I>(p.threads, make, sorted ? "sorted" : "unsorted"));
+    both.back().format = sorted ? "sorted" : "unsorted";
+    both.back().peak_bytes = 0;
+  }
+  return both;
 }
 
 template <class V, class I>

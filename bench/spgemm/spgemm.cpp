@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/spgemm/spgemm.hpp"
 
+#include "tulle/op/spgemm.hpp"
+
 #include "bench/contest.hpp"
 #include "bench/peer_modules.hpp"
+#include "bench/peers/result.hpp"
+#include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
 #include "bench/transposed.hpp"
 #include "bench/vectors.hpp"
@@ -77,6 +81,42 @@ private:
 };
 
 template <class V, class I>
+contestant make_tulle(spgemm_problem<V, I> const& p, spgemm_options const& how) {
+  cpu const where{.threads = p.threads};
+  contestant c;
+  if (how.method != spgemm_method::automatic)
+    c.format = std::string("csr by ") + name(how.method);
+  auto const kept = keep_matrix<V, I>(c);
+  c.run = [p, where, kept, how] {
+    *kept = {}; // its memory first, as in a loop of a user's
+    *kept = tulle::spgemm(where, p.a, p.b, how);
+  };
+  {
+    spgemm_plan<V, I, I> const plan(where, p.a, p.b, how);
+    c.path = plan.path();
+    c.bytes = plan.result().bytes();
+    c.peak_bytes = plan.bytes();
+  }
+  return c;
+}
+
+template <class V, class I>
+contestant make_planned(spgemm_problem<V, I> const& p) {
+  using plan_type = spgemm_plan<V, I, I>;
+  contestant c;
+  std::shared_ptr<plan_type> plan;
+  c.convert_seconds =
+      seconds_of([&] { plan = std::make_shared<plan_type>(cpu{.threads = p.threads}, p.a, p.b); });
+  c.format = "csr planned";
+  c.path = plan->path();
+  c.bytes = plan->result().bytes();
+  c.peak_bytes = plan->bytes();
+  c.run = [p, plan] { tulle::spgemm(*plan, p.a, p.b); };
+  c.result = [plan](void* to) { *static_cast<csr<V, I, I>*>(to) = plan->result(); };
+  return c;
+}
+
+template <class V, class I>
 std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
                         std::vector<std::string>& remarks) {
   bool const is_aat = o.product == "aat";
@@ -98,7 +138,15 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
     who.result(&product);
     return check.holds(product);
   };
-  c.contestants = ask_peers(o.peers, {over_types<spgemm_problem>(p), o.backend}, remarks);
+  if (o.backend == "cpu" && is_wanted(o.formats, "csr")) {
+    c.contestants.push_back(make_tulle(p, {}));
+    c.contestants.push_back(make_planned(p));
+    for (std::size_t m = 1; m < spgemm_method_count; ++m)
+      if (is_wanted(o.methods, name(static_cast<spgemm_method>(m))))
+        c.contestants.push_back(make_tulle(p, {.method = static_cast<spgemm_method>(m)}));
+  }
+  for (auto& peer : ask_peers(o.peers, {over_types<spgemm_problem>(p), o.backend}, remarks))
+    c.contestants.push_back(std::move(peer));
   return hold(c, o, remarks);
 }
 

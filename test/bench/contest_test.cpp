@@ -2,7 +2,6 @@
 
 // Who takes part in a benchmark, and who takes a place. The peers are those of test/bench/peers.
 #include "bench/peer_modules.hpp"
-#include "bench/spgemm/spgemm.hpp"
 #include "bench/spmm/spmm.hpp"
 #include "bench/spmv/spmv.hpp"
 #include "bench/table.hpp"
@@ -116,12 +115,11 @@ TEST(bench_spmv, awkward_matrices_are_measured_too) {
   }
 }
 
-TEST(bench_spmm_and_spgemm, nobody_takes_part_where_nobody_offers) {
+TEST(bench_spmm, nobody_takes_part_where_nobody_offers) {
   std::vector<std::string> remarks;
   options o = quick();
   o.columns = {2};
   EXPECT_TRUE(spmm("gen:lattice:200", o, remarks).empty());
-  EXPECT_TRUE(spgemm("gen:lattice:200", o, remarks).empty());
 }
 
 } // namespace

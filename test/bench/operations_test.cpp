@@ -5,6 +5,7 @@
 #include "bench/add/add.hpp"
 #include "bench/assemble/assemble.hpp"
 #include "bench/level1/level1.hpp"
+#include "bench/spgemm/spgemm.hpp"
 #include "bench/table.hpp"
 #include "bench/transpose/transpose.hpp"
 #include "support/expect.hpp"
@@ -77,6 +78,26 @@ TEST(bench_add, what_is_not_square_has_no_sum_with_its_transpose) {
   EXPECT_TRUE(sums("gen:random:4:9:12", o, remarks).empty());
   ASSERT_EQ(remarks.size(), 1u);
   EXPECT_NE(remarks[0].find("not square"), std::string::npos);
+}
+
+TEST(bench_spgemm, methods_plans_and_peers_stand_beside_new_matrices) {
+  std::vector<std::string> remarks;
+  options o = quick();
+  o.methods = {"hash", "global_esc"};
+  for (char const* const product : {"aa", "aat"}) {
+    o.product = product;
+    auto const records = spgemm("gen:rmat:8:6", o, remarks);
+    for (char const* const name : {"tulle csr", "tulle csr planned", "tulle csr by hash",
+                                   "tulle csr by global_esc", "broken right"}) {
+      EXPECT_TRUE(find(records, name).verified) << name;
+      EXPECT_GE(find(records, name).turns, 9) << name;
+      EXPECT_GT(find(records, name).gflops, 0) << name;
+    }
+    expect_wrong(records, "broken one entry off");
+    EXPECT_THROW(find(records, "tulle csr by heap"), std::runtime_error);
+    EXPECT_GT(find(records, "tulle csr").peak_bytes, 0u);
+  }
+  EXPECT_TRUE(spgemm("gen:random:4:9:12", quick(), remarks).empty());
 }
 
 TEST(bench_assemble, rows_come_out_sorted_and_one_thread_has_a_record_of_its_own) {

@@ -3,6 +3,7 @@
 // Contestants that must not take a place: one that is off by a little, one that does nothing, one
 // that throws. The fourth is right, if not fast. So it goes for each operation.
 #include "tulle/op/assemble.hpp"
+#include "tulle/op/spgemm.hpp"
 
 #include "bench/peers/peer.hpp"
 #include "bench/peers/result.hpp"
@@ -100,6 +101,17 @@ std::vector<contestant> contestants(add_problem<V, I> const& p) {
   return {maker<V, I>("unscaled", [p] { return sum(p, V(1), false); }),
           maker<V, I>("right", [p] { return sum(p, p.alpha, false); }),
           maker<V, I>("right with zeros", [p] { return sum(p, p.alpha, true); })};
+}
+
+template <class V, class I>
+std::vector<contestant> contestants(spgemm_problem<V, I> const& p) {
+  return {maker<V, I>("one entry off",
+                      [p] {
+                        csr<V, I, I> c = tulle::spgemm(reference{}, p.a, p.b);
+                        c.val[c.val.size() / 2] += V(1);
+                        return c;
+                      }),
+          maker<V, I>("right", [p] { return tulle::spgemm(reference{}, p.a, p.b); })};
 }
 
 template <class V, class I>

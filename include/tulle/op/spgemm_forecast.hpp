@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What C = A B would take, before anything of C's size is allocated.
+///
+///     auto f = tulle::spgemm_forecast(a, b);
+///     if (f.peak_bytes > 8_GiB) ...
+///
+/// The number of products is exact. The number of entries is counted where A has few rows, and else
+/// estimated from rows drawn with a probability proportional to their products: of each the part
+/// of its products that become entries, of which the mean times all products is the estimate. It is
+/// the same on every run. Costs one pass over A's entries and the sampled rows.
+#pragma once
+#include "tulle/op/spgemm.hpp"
+
+namespace tulle {
+
+struct product_forecast {
+  std::size_t products = 0;
+  double entries = 0;                       ///< of C, estimated
+  double entries_low = 0, entries_high = 0; ///< where they lie 95 times of 100
+  std::size_t most_entries = 0;             ///< never more: each row's products, or its columns
+  std::size_t sampled_rows = 0;
+  bool is_exact = false;           ///< all rows were counted
+  std::size_t result_bytes = 0;    ///< of C, at entries_high
+  std::size_t workspace_bytes = 0; ///< beside operands and C, within the policy's limit
+  std::size_t peak_bytes = 0;      ///< both of them
+  double seconds = 0;              ///< by the time that products took on one machine: a rough guess
+  std::string path;                ///< how rows would be computed
+};
+
+namespace detail {
+template <class V, class I, class O>
+product_forecast spgemm_forecast(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b,
+                                 std::size_t samples);
+} // namespace detail
+
+/// Of at most `samples` rows.
+template <detail::hub_operand A, detail::hub_operand B>
+product_forecast spgemm_forecast(where const& w, A const& a, B const& b,
+                                 std::size_t samples = 1000) {
+  return detail::spgemm_forecast(w, detail::hub_of(a, w.as_cpu()).view,
+                                 detail::hub_of(b, w.as_cpu()).view, samples);
+}
+template <detail::hub_operand A, detail::hub_operand B>
+product_forecast spgemm_forecast(A const& a, B const& b, std::size_t samples = 1000) {
+  return spgemm_forecast(where{}, a, b, samples);
+}
+
+} // namespace tulle

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// C = A B over any semiring, and of it only what a mask leaves.
+///
+///     auto d = tulle::spgemm(tulle::min_plus(), a, a);                     // two steps
+///     auto t = tulle::spgemm(tulle::mask(l), tulle::plus_pair(), l, l);    // triangles
+///     auto n = tulle::spgemm(tulle::mask(a, {.complement = true}), tulle::or_and(), a, a);
+///
+/// C has the places that products fall on and that are (complement: are not) places of the mask,
+/// whatever values those have; rows ascend. An entry's products are added in the order of A's row,
+/// so the result is the same for every number of threads. Compiled where it is used, so that any
+/// functor may be the semiring; plus_times without a mask is faster by spgemm(a, b).
+///
+/// Beside operands and result each thread takes a value, an index and a byte for each column of B;
+/// fewer threads run where workspace_limit wants it.
+#pragma once
+#include "tulle/core/parallel.hpp"
+#include "tulle/op/detail/hub.hpp"
+#include "tulle/op/semiring.hpp"
+
+#include <algorithm>
+
+namespace tulle {
+
+struct mask_options {
+  bool complement = false; ///< what is not in the mask
+};
+
+/// A matrix as a mask: its places count, not its values.
+template <class View>
+struct mask_view {
+  View base;
+  bool complement;
+};
+template <detail::hub_operand M>
+auto mask(M const& m, mask_options o = {}) {
+  return mask_view<detail::view_type<M>>{detail::view_of(m), o.complement};
+}
+
+namespace detail {
+
+/// Rows of the mask as lists of columns; row_ptr is nullptr where there is none.
+template <class I, class O>
+struct mask_rows {
+  O const* row_ptr = nullptr;
+  I const* col = nullptr;
+  bool complement = true; // of nothing: all
+};
+
+/// One thread's row of C.
+template <class S, class V, class I, class O>
+class row_over {
+  enum : std::uint8_t { absent, allowed, present, refused };
+
+public:
+  static std::size_t bytes(std::size_t cols) {
+    return (cols + 63) / 64 * 64 + (cols * sizeof(V) + 63) / 64 * 64 +
+           (cols * sizeof(I) + 63) / 64 * 64;
+  }
+  row_over(S const& s, csr_view<V, I, O> const& a, csr_view<V, I, O> const& b,
+           mask_rows<I, O> const& m, std::byte* at)
+      : s_(s), a_(a), b_(b), mask_(m) {
+    auto const cols = static_cast<std::size_t>(b.cols);
+    state_ = reinterpret_cast<std::uint8_t*>(at);
+    sum_ = reinterpret_cast<V*>(at + (cols + 63) / 64 * 64);
+    list_ = reinterpret_cast<I*>(at + (cols + 63) / 64 * 64 + (cols * sizeof(V) + 63) / 64 * 64);
+    std::fill_n(state_, cols, std::uint8_t(absent));
+  }
+
+  /// Entries of row i; they go to col and val unless those are nullptr.
+  std::size_t run(I i, I* col, V* val) {
+    for_mask(i, [&](I j) { state_[j] = mask_.complement ? refused : allowed; });
+    std::uint8_t const open = mask_.complement ? absent : allowed;
+    std::size_t n = 0;
+    for (O k = a_.row_ptr[i]; k < a_.row_ptr[i + 1]; ++k)
+      for (O p = b_.row_ptr[a_.col[k]]; p < b_.row_ptr[a_.col[k] + 1]; ++p) {
+        I const j = b_.col[p];
+        if (state_[j] == open) {
+          state_[j] = present;
+          list_[n++] = j;
+          if (val)
+            sum_[j] = s_.multiply(a_.val[k], b_.val[p]);
+        } else if (state_[j] == present && val) {
+          sum_[j] = s_.add(sum_[j], s_.multiply(a_.val[k], b_.val[p]));
+        }
+      }
+    if (val) {
+      std::sort(list_, list_ + n);
+      for (std::size_t q = 0; q < n; ++q) {
+        col[q] = list_[q];
+        val[q] = sum_[list_[q]];
+      }
+    }
+    for (std::size_t q = 0; q < n; ++q)
+      state_[list_[q]] = absent;
+    for_mask(i, [&](I j) { state_[j] = absent; });
+    return n;
+  }
+
+private:
+  template <class F>
+  void for_mask(I i, F f) {
+    if (mask_.row_ptr)
+      for (O k = mask_.row_ptr[i]; k < mask_.row_ptr[i + 1]; ++k)
+        f(mask_.col[k]);
+  }
+
+  S const& s_;
+  csr_view<V, I, O> a_, b_;
+  mask_rows<I, O> mask_;
+  std::uint8_t* state_;
+  V* sum_;
+  I* list_;
+};
+
+template <class S, class V, class I, class O>
+csr<V, I, O> spgemm_over(where const& w, S const& s, csr_view<V, I, O> a, csr_view<V, I, O> b,
+                         mask_rows<I, O> const& m) {
+  if (w.backend != backend::cpu && w.backend != backend::reference)
+    fail(errc::unsupported, "spgemm over a semiring: no %s backend is loaded", name(w.backend));
+  if (a.cols != b.rows)
+    fail(errc::shape_mismatch, "spgemm: A is %lld x %lld but B is %lld x %lld",
+         static_cast<long long>(a.rows), static_cast<long long>(a.cols),
+         static_cast<long long>(b.rows), static_cast<long long>(b.cols));
+  csr<V, I, O> copy_a, copy_b;
+  if (!a.is_canonical(w.as_cpu()))
+    a = (copy_a = a.to_csr(w.as_cpu())).view();
+  if (!b.is_canonical(w.as_cpu()))
+    b = (copy_b = b.to_csr(w.as_cpu())).view();
+  auto const rows = static_cast<std::size_t>(a.rows);
+  using row = row_over<S, V, I, O>;
+  std::size_t const each = row::bytes(static_cast<std::size_t>(b.cols));
+  int parts = parts_for(static_cast<std::size_t>(a.nnz) + rows, w.threads, 1 << 10);
+  while (parts > 1 && each > w.workspace_limit / static_cast<std::size_t>(parts))
+    --parts;
+  if (each > w.workspace_limit)
+    fail(errc::out_of_memory,
+         "spgemm: %zu bytes of workspace wanted for a thread, the limit is %zu", each,
+         w.workspace_limit);
+  array<std::byte> scratch(each * static_cast<std::size_t>(parts), w.memory);
+  csr<V, I, O> c(unchecked, a.rows, b.cols, array<O>(rows + 1, w.memory), {}, {});
+  constexpr std::size_t block = 64; // rows taken at once
+  auto const each_row = [&](auto&& f) {
+    std::size_t next = 0;
+    parallel(parts, [&](int part) {
+      row r(s, a, b, m, scratch.data() + each * static_cast<std::size_t>(part));
+      for (std::size_t first; (first = __atomic_fetch_add(&next, block, __ATOMIC_RELAXED)) < rows;)
+        for (std::size_t i = first; i < std::min(rows, first + block); ++i)
+          f(r, i);
+    });
+  };
+  c.row_ptr[0] = 0;
+  each_row([&](row& r, std::size_t i) {
+    c.row_ptr[i + 1] = static_cast<O>(r.run(static_cast<I>(i), nullptr, nullptr));
+  });
+  std::size_t nnz = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    nnz += static_cast<std::size_t>(c.row_ptr[i + 1]);
+    c.row_ptr[i + 1] = static_cast<O>(nnz);
+  }
+  narrow<O>(nnz, "spgemm: number of entries");
+  c.col = array<I>(nnz, w.memory);
+  c.val = array<V>(nnz, w.memory);
+  each_row([&](row& r, std::size_t i) {
+    r.run(static_cast<I>(i), c.col.data() + c.row_ptr[i], c.val.data() + c.row_ptr[i]);
+  });
+  return c;
+}
+
+} // namespace detail
+
+/// C = A B over a semiring.
+template <class S, detail::hub_operand A, detail::hub_operand B>
+requires semiring<S, value_t<A>>
+auto spgemm(where const& w, S const& s, A const& a, B const& b) {
+  auto const of_a = detail::hub_of(a, w.as_cpu());
+  auto const of_b = detail::hub_of(b, w.as_cpu());
+  return detail::spgemm_over(w, s, of_a.view, of_b.view, {});
+}
+template <class S, detail::hub_operand A, detail::hub_operand B>
+requires semiring<S, value_t<A>>
+auto spgemm(S const& s, A const& a, B const& b) {
+  return spgemm(where{}, s, a, b);
+}
+/// Of it what the mask leaves; the mask has C's shape and the operands' index types.
+template <class M, class S, detail::hub_operand A, detail::hub_operand B>
+requires semiring<S, value_t<A>>
+auto spgemm(where const& w, mask_view<M> const& mask, S const& s, A const& a, B const& b) {
+  auto const of_a = detail::hub_of(a, w.as_cpu());
+  auto const of_b = detail::hub_of(b, w.as_cpu());
+  auto const of_m = detail::hub_of(mask.base, w.as_cpu());
+  if (of_m.view.rows != of_a.view.rows || of_m.view.cols != of_b.view.cols)
+    fail(errc::shape_mismatch, "spgemm: the mask is %lld x %lld but A B is %lld x %lld",
+         static_cast<long long>(of_m.view.rows), static_cast<long long>(of_m.view.cols),
+         static_cast<long long>(of_a.view.rows), static_cast<long long>(of_b.view.cols));
+  return detail::spgemm_over(w, s, of_a.view, of_b.view,
+                             {of_m.view.row_ptr, of_m.view.col, mask.complement});
+}
+template <class M, class S, detail::hub_operand A, detail::hub_operand B>
+requires semiring<S, value_t<A>>
+auto spgemm(mask_view<M> const& mask, S const& s, A const& a, B const& b) {
+  return spgemm(where{}, mask, s, a, b);
+}
+
+} // namespace tulle

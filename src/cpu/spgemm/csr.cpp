@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// src/cpu/spgemm/csr.cpp:  C = A*B, all in CSR, by rows: c_i = sum over k of a_ik b_k.
+//
+// Gustavson, ACM TOMS 4(3), 1978, in the stages of Liu, thesis 2015, sec. 9.4: an upper bound and a
+// kind for each row (survey), the number of entries (count), columns and values (fill). Unlike
+// there, nothing is computed into temporary rows: counting first costs less than moving C once
+// more, and C is allocated once.
+//
+// An entry's products are multiplied, rounded and added one after another in the order of A's row,
+// so the bits depend neither on the method nor on the number of threads nor on the instruction set.
+#include "cpu/spgemm/dense.hpp"
+#include "cpu/spgemm/lists.hpp"
+#include "cpu/spgemm/tiny.hpp"
+#include "kernel/instantiate.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+template <class V, class I, class O>
+struct spgemm_csr {
+  using value = plain<V>;
+  using view = csr_view<V, I, O>;
+  using lists = list_scratch<value, I>;
+
+  static void mark(void const* b, std::uint8_t* marks, i64 first, i64 last) {
+    mark_rows(pattern<I, O>(*static_cast<view const*>(b)), marks, first, last);
+  }
+  static i64 survey(spgemm_task const& t, i64 first, i64 last, spgemm_survey& s) {
+    return survey_rows<I, O>(product<V, I, O>(t), first, last, s);
+  }
+  static i64 cols(spgemm_task const& t) {
+    return static_cast<i64>(static_cast<view const*>(t.b)->cols);
+  }
+  static lists lists_at(spgemm_task const& t, void* scratch, std::size_t& used) {
+    lists s;
+    std::size_t const dense = dense_scratch<value>::bytes(t);
+    used = dense + lists::lay(t, cols(t), static_cast<std::byte*>(scratch) + dense, s);
+    return s;
+  }
+  static std::size_t scratch(spgemm_task const& t) {
+    std::size_t used = 0;
+    lists_at(t, nullptr, used);
+    return used;
+  }
+  static void clear(spgemm_task const& t, void* at) {
+    std::size_t used = 0;
+    dense_scratch<value>(t, static_cast<std::byte*>(at)).clear(t);
+    lists_at(t, at, used).clear(t, cols(t));
+  }
+
+  /// Whether what is found for tiny row i serves the next one too.
+  static bool starts_program(product<V, I, O> const& c, i64 i, i64 last) {
+    return c.t.kinds && i + 1 < last && c.t.kinds[i + 1] == row_kind::program;
+  }
+
+  static i64 count(spgemm_task const& t, i64 first, i64 last, void* at) {
+    product<V, I, O> const c(t);
+    std::size_t used = 0;
+    lists const s = lists_at(t, at, used);
+    tiny_row<I, O> tiny;
+    auto* const row_ptr = static_cast<O*>(t.row_ptr);
+    i64 sum = 0, n = 0; // n: of the row before
+    for (i64 i = first; i < last; ++i) {
+      row_kind const kind = c.kind(i);
+      switch (kind) {
+      case row_kind::empty:
+        n = 0;
+        break;
+      case row_kind::copy:
+        n = c.b.length(c.b_row(c.a.begin(i)));
+        break;
+      case row_kind::tiny:
+        if (starts_program(c, i, last)) {
+          tiny.move_to(c, i, true);
+          n = tiny.entries;
+        } else {
+          n = tiny.count(c, i);
+        }
+        break;
+      case row_kind::program:
+        tiny.move_to(c, i);
+        n = tiny.entries;
+        break;
+      case row_kind::dense:
+        n = dense_row<I, O>::count(c, i, static_cast<std::uint8_t*>(at));
+        break;
+      case row_kind::follows:
+        if (i == first)
+          n = dense_row<I, O>::count(c, i, static_cast<std::uint8_t*>(at));
+        break;
+      default:
+        n = list_row<V, I, O>::template run<false>(kind, c, i, s, {});
+      }
+      sum += n;
+      if (row_ptr)
+        row_ptr[i + 1] = static_cast<O>(sum); // fits if all of C does
+    }
+    return sum;
+  }
+
+  static void copy(product<V, I, O> const& c, i64 i) {
+    i64 const k = c.a.begin(i), j = c.b_row(k), from = c.b.begin(j), n = c.b.length(j);
+    I* const col = c.c_col + c.c_ptr[i];
+    value* const val = c.c_val + c.c_ptr[i];
+    value const factor = c.a_val[k];
+    if (!c.t.values_only)
+      std::memcpy(col, c.b.col + from, static_cast<std::size_t>(n) * sizeof(I));
+    for (i64 p = 0; p < n; ++p)
+      val[p] = times(factor, c.b_val[from + p]);
+  }
+
+  static void fill(spgemm_task const& t, i64 first, i64 last, void* at) {
+    product<V, I, O> const c(t);
+    std::size_t used = 0;
+    lists const s = lists_at(t, at, used);
+    dense_scratch<value> const dense(t, static_cast<std::byte*>(at));
+    tiny_row<I, O> tiny;
+    for (i64 i = first; i < last; ++i) {
+      row_kind const kind = c.kind(i);
+      switch (kind) {
+      case row_kind::empty:
+        break;
+      case row_kind::copy:
+        copy(c, i);
+        break;
+      case row_kind::tiny:
+        if (starts_program(c, i, last))
+          tiny.run_program(c, i, true);
+        else
+          tiny.fill(c, i);
+        break;
+      case row_kind::program:
+        tiny.run_program(c, i);
+        break;
+      case row_kind::dense:
+      case row_kind::follows: {
+        int rows = 1;
+        while (rows < group_rows && i + rows < last && c.kind(i + rows) == row_kind::follows)
+          ++rows;
+        if (rows > 1)
+          dense_row<I, O>::fill_group(c, i, rows, dense);
+        else
+          dense_row<I, O>::fill(c, i, dense);
+        i += rows - 1;
+        break;
+      }
+      default:
+        list_row<V, I, O>::template run<true>(kind, c, i, s,
+                                              {c.c_col + c.c_ptr[i], c.c_val + c.c_ptr[i]});
+      }
+    }
+  }
+};
+
+} // namespace
+
+#define TULLE_SPGEMM_CELL(tag, V, I, O)                                                            \
+  extern spgemm_kernel const spgemm_csr_##tag;                                                     \
+  spgemm_kernel const spgemm_csr_##tag = {                                                         \
+      spgemm_csr<V, I, O>::mark,  spgemm_csr<V, I, O>::survey, spgemm_csr<V, I, O>::scratch,       \
+      spgemm_csr<V, I, O>::clear, spgemm_csr<V, I, O>::count,  spgemm_csr<V, I, O>::fill};
+TULLE_TYPES(TULLE_SPGEMM_CELL)
+TULLE_BASIC_TYPES(TULLE_SPGEMM_CELL)
+
+} // namespace tulle::simd::TULLE_ISA

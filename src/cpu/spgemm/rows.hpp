@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows of C = A B: which rows of B they are made of, and by which method.
+#pragma once
+#include "tulle/format/csr.hpp"
+
+#include "kernel/simd.hpp"
+#include "kernel/spgemm.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+using i64 = std::int64_t;
+
+// A row of B by its mark: the columns of the row before it, or those one further to the right.
+constexpr std::uint8_t is_shifted = 1, is_same = 2;
+
+constexpr int tiny_rows = 8, tiny_length = 8; // of a tiny row: rows of B, and their length
+// Columns of the accumulator for each product, up to which walking through its flags is cheaper
+// than a sort. Rows of 144 products over 50000 columns, so 350 for each, s: esc 0.068, dense 0.165.
+constexpr i64 columns_a_product = 64;
+// Products of a row without order that are sorted rather than hashed. Rows of 225 products over
+// 200000 columns, two threads of Zen 4, s: esc 0.54, hash 0.95, dense 1.73.
+constexpr i64 esc_limit = 1024;
+
+template <class I, class O>
+struct pattern {
+  I rows, cols;
+  O nnz;
+  O const* ptr;
+  I const* col;
+  template <class V>
+  explicit pattern(csr_view<V, I, O> const& a)
+      : rows(a.rows), cols(a.cols), nnz(a.nnz), ptr(a.row_ptr), col(a.col) {}
+  HWY_INLINE i64 begin(i64 i) const { return static_cast<i64>(ptr[i]); }
+  HWY_INLINE i64 length(i64 i) const { return static_cast<i64>(ptr[i + 1] - ptr[i]); }
+};
+
+/// Whether n columns at p are those at q, `by` further to the right.
+template <class I>
+HWY_INLINE bool moved(I const* p, I const* q, i64 n, I by) {
+  if (n <= 16) { // too short for vectors
+    for (i64 k = 0; k < n; ++k)
+      if (p[k] - q[k] != by)
+        return false;
+    return true;
+  }
+  I bad = 0;
+  for (i64 k = 0; k < n; ++k)
+    bad |= static_cast<I>(p[k] - q[k]) ^ by;
+  return bad == 0;
+}
+
+/// Both operands without values, and what decides how a row is computed.
+template <class I, class O>
+struct product_pattern {
+  pattern<I, O> a, b;
+  spgemm_task const& t;
+
+  struct extent { // of row i
+    i64 products = 0, longest = 0;
+    i64 first = 0, last = -1; // columns
+  };
+
+  HWY_INLINE i64 b_row(i64 k) const { return static_cast<i64>(a.col[k]); }
+  HWY_INLINE std::uint8_t mark(i64 j) const { return t.marks ? t.marks[j] : 0; }
+  /// Entry k's row of B has the columns of entry k - 1's.
+  HWY_INLINE bool repeats(i64 k) const {
+    return a.col[k] == a.col[k - 1] + 1 && (mark(b_row(k)) & is_same);
+  }
+
+  extent lengths(i64 i) const {
+    extent e;
+    for (i64 k = a.begin(i), end = a.begin(i + 1); k < end; ++k) {
+      i64 const n = b.length(b_row(k));
+      e.products += n;
+      e.longest = n > e.longest ? n : e.longest;
+    }
+    return e;
+  }
+  void columns(i64 i, extent& e) const {
+    e.first = static_cast<i64>(b.cols);
+    for (i64 k = a.begin(i), end = a.begin(i + 1); k < end; ++k) {
+      i64 const j = b_row(k), from = b.begin(j), to = b.begin(j + 1);
+      if (from == to)
+        continue;
+      i64 const lo = static_cast<i64>(b.col[from]), hi = static_cast<i64>(b.col[to - 1]);
+      e.first = lo < e.first ? lo : e.first;
+      e.last = hi > e.last ? hi : e.last;
+    }
+    e.first &= ~i64(63); // flags are read in whole vectors
+  }
+
+  /// Whether row i of A has the columns of the row before it, or those one further to the right.
+  HWY_INLINE bool is_marked(i64 i, std::uint8_t as) const {
+    if (!t.marks || i == 0)
+      return false;
+    if (a.col == b.col && a.ptr == b.ptr) // A A: known already
+      return t.marks[i] == as;
+    i64 const n = a.length(i);
+    return a.length(i - 1) == n && n > 0 &&
+           moved(a.col + a.ptr[i], a.col + a.ptr[i - 1], n, I(as == is_shifted));
+  }
+  /// Whether all of row i of C is row i - 1, one column further.
+  bool is_moved(i64 i) const {
+    if (!is_marked(i, is_shifted))
+      return false;
+    std::uint8_t all = is_shifted;
+    for (i64 k = a.begin(i), end = a.begin(i + 1); k < end; ++k)
+      all &= mark(b_row(k));
+    return all != 0;
+  }
+  bool follows(i64 i) const { return is_marked(i, is_same); }
+
+  /// How row i is computed; e is of it, with columns where it is dense.
+  row_kind choose(i64 i, extent& e) const {
+    e = lengths(i);
+    if (e.products == 0)
+      return row_kind::empty;
+    switch (t.wanted) {
+    case spgemm_method::heap:
+      return row_kind::heap;
+    case spgemm_method::esc:
+      return row_kind::esc;
+    case spgemm_method::merge:
+      return row_kind::merge;
+    case spgemm_method::hash:
+      return row_kind::hash;
+    case spgemm_method::dense:
+      columns(i, e);
+      return row_kind::dense;
+    default:
+      break;
+    }
+    i64 const n = a.length(i);
+    if (n == 1 && t.wanted != spgemm_method::tiny)
+      return row_kind::copy;
+    if (n <= tiny_rows && e.longest <= tiny_length)
+      return is_moved(i) ? row_kind::program : row_kind::tiny;
+    columns(i, e);
+    i64 const width = e.last + 1 - e.first;
+    if (width > columns_a_product * e.products && e.products <= t.most_listed)
+      return e.products <= esc_limit ? row_kind::esc : row_kind::hash;
+    return width <= t.most_grouped && e.products <= t.most_grouped && follows(i) ? row_kind::follows
+                                                                                 : row_kind::dense;
+  }
+  row_kind kind(i64 i) const {
+    extent e;
+    return t.kinds ? t.kinds[i] : choose(i, e);
+  }
+};
+
+template <class I, class O>
+i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_survey& s) {
+  bool const may_repeat =
+      c.t.wanted == spgemm_method::automatic || c.t.wanted == spgemm_method::tiny;
+  auto const raise = [](i64& most, i64 n) { most = n > most ? n : most; };
+  typename product_pattern<I, O>::extent e;
+  row_kind kind = row_kind::empty;
+  i64 const cols = static_cast<i64>(c.b.cols);
+  i64 products = 0;
+  for (i64 i = first; i < last; ++i) {
+    // Most rows that repeat the one before are as it in all that counts.
+    if (may_repeat && (kind == row_kind::tiny || kind == row_kind::program) && c.is_moved(i))
+      kind = row_kind::program;
+    else if (!(may_repeat && kind == row_kind::follows && c.follows(i)))
+      kind = c.choose(i, e);
+    products += e.products;
+    ++s.rows[static_cast<int>(kind)];
+    s.products_by[static_cast<int>(kind)] += e.products;
+    s.most_entries += e.products < cols ? e.products : cols;
+    i64 const width = e.last + 1 - e.first;
+    if (kind == row_kind::dense || kind == row_kind::follows)
+      raise(s.widest, width);
+    if (kind == row_kind::follows)
+      raise(s.group_columns, width < e.products ? width : e.products);
+    if (kind >= row_kind::hash)
+      raise(s.listed, e.products);
+    if (kind == row_kind::heap)
+      raise(s.heads, c.a.length(i));
+    if (c.t.kinds)
+      c.t.kinds[i] = kind;
+  }
+  s.products += products;
+  return products;
+}
+
+template <class I, class O>
+void mark_rows(pattern<I, O> const& b, std::uint8_t* marks, i64 first, i64 last) {
+  for (i64 i = first; i < last; ++i) {
+    i64 const n = b.length(i);
+    marks[i] = 0;
+    if (i == 0 || n == 0 || b.length(i - 1) != n)
+      continue;
+    I const* const col = b.col + b.ptr[i];
+    I const* const before = b.col + b.ptr[i - 1];
+    I const by = static_cast<I>(col[0] - before[0]);
+    if ((by == 0 || by == 1) && moved(col, before, n, by))
+      marks[i] = by == 1 ? is_shifted : is_same;
+  }
+}
+
+/// What a product of values is added to first: x + -0 is x for every x, so that an entry with one
+/// product is that product.
+template <class V>
+HWY_INLINE V nothing() {
+  if constexpr (is_pair<V>)
+    return {-0.0, -0.0};
+  else
+    return V(-0.0);
+}
+
+/// a b, rounded as the plain loop does. GCC 12 fuses the difference of two products in vectors even
+/// where it is told not to contract (its bug 106902), so it must not see that they are products.
+template <class V>
+HWY_INLINE V times(V a, V b) {
+  if constexpr (is_pair<V>) {
+    auto re_re = a.re * b.re, im_im = a.im * b.im, re_im = a.re * b.im, im_re = a.im * b.re;
+#ifdef __x86_64__
+    asm("" : "+x"(re_re), "+x"(im_im), "+x"(re_im), "+x"(im_re));
+#endif
+    return {re_re - im_im, re_im + im_re};
+  } else {
+    return a * b;
+  }
+}
+
+/// Operands with values and C, for one thread.
+template <class V, class I, class O>
+struct product : product_pattern<I, O> {
+  using value = plain<V>;
+  value const* a_val;
+  value const* b_val;
+  O const* c_ptr;
+  I* c_col;
+  value* c_val;
+
+  explicit product(spgemm_task const& task)
+      : product_pattern<I, O>{pattern<I, O>(*static_cast<csr_view<V, I, O> const*>(task.a)),
+                              pattern<I, O>(*static_cast<csr_view<V, I, O> const*>(task.b)), task},
+        a_val(as_plain(static_cast<csr_view<V, I, O> const*>(task.a)->val)),
+        b_val(as_plain(static_cast<csr_view<V, I, O> const*>(task.b)->val)),
+        c_ptr(static_cast<O const*>(task.row_ptr)), c_col(static_cast<I*>(task.col)),
+        c_val(static_cast<value*>(task.val)) {}
+};
+
+} // namespace
+} // namespace tulle::simd::TULLE_ISA

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows of C that are made of at most eight rows of B of at most eight entries. The keys
+// (column, which row of B, which entry of it) are sorted by a network; equal columns then stand
+// together in the order in which they are to be added.
+//
+// Rows of stencils and lattices are the row before them one column further. For those the order is
+// kept as a program: which products each entry is the sum of. Only values are read for them.
+#pragma once
+#include "cpu/spgemm/rows.hpp"
+#include "kernel/primitive/network_sort.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+constexpr int tiny_products = tiny_rows * tiny_length;
+constexpr int tiny_bits = 6;
+static_assert(1 << tiny_bits == tiny_products);
+
+template <class I, class O>
+struct tiny_row {
+  using keys_for_64 = std::int64_t;
+  i64 made_for = -1; // the row that the program was used for last
+  int entries = 0, products = 0;
+  std::uint8_t from[tiny_products];  // products in the order of keys
+  std::uint8_t terms[tiny_products]; // of each entry
+  HWY_ALIGN I offset[tiny_products]; // of each entry: column minus row
+  HWY_ALIGN std::int64_t room[tiny_products];
+
+  /// Sorts row i; column(p) and product(p) then tell of the p-th key.
+  template <class K>
+  HWY_INLINE void sort_as(product_pattern<I, O> const& c, i64 i) {
+    K* const keys = reinterpret_cast<K*>(room);
+    int n = 0;
+    i64 const first = c.a.begin(i), end = c.a.begin(i + 1);
+    for (i64 k = first; k < end; ++k) {
+      i64 const j = c.b_row(k), from_b = c.b.begin(j), to = c.b.begin(j + 1);
+      K const which = static_cast<K>((k - first) * tiny_length);
+      for (i64 p = from_b; p < to; ++p)
+        keys[n++] = static_cast<K>(static_cast<K>(c.b.col[p]) * tiny_products + which +
+                                   static_cast<K>(p - from_b));
+    }
+    products = n;
+    sort_padded(keys, n);
+  }
+  /// f(keys, n) after sorting row i.
+  template <class F>
+  HWY_INLINE void with_sorted(product_pattern<I, O> const& c, i64 i, F f) {
+    if (sizeof(I) == 4 && static_cast<i64>(c.b.cols) < i64(1) << (31 - tiny_bits)) {
+      sort_as<std::int32_t>(c, i);
+      f(reinterpret_cast<std::int32_t const*>(room));
+    } else {
+      sort_as<std::int64_t>(c, i);
+      f(static_cast<std::int64_t const*>(room));
+    }
+  }
+
+  int count(product_pattern<I, O> const& c, i64 i) {
+    int n = 0;
+    with_sorted(c, i, [&](auto const* keys) {
+      n = products > 0;
+      for (int p = 1; p < products; ++p)
+        n += keys[p] >> tiny_bits != keys[p - 1] >> tiny_bits;
+    });
+    return n;
+  }
+
+  HWY_NOINLINE void make_program(product_pattern<I, O> const& c, i64 i) {
+    with_sorted(c, i, [&](auto const* keys) {
+      entries = 0;
+      for (int p = 0; p < products; ++p) {
+        if (p == 0 || keys[p] >> tiny_bits != keys[p - 1] >> tiny_bits) {
+          offset[entries] = static_cast<I>((keys[p] >> tiny_bits) - i);
+          terms[entries++] = 0;
+        }
+        ++terms[entries - 1];
+        from[p] = static_cast<std::uint8_t>(keys[p] & (tiny_products - 1));
+      }
+    });
+  }
+  /// The program for row i, which is row i - 1 moved by one column, or the first of such rows.
+  HWY_INLINE void move_to(product_pattern<I, O> const& c, i64 i, bool is_first = false) {
+    if (made_for != i - 1 || i == 0 || is_first)
+      make_program(c, i);
+    made_for = i;
+  }
+
+  /// w[8 k + e]: a_ik times entry e of that row of B.
+  template <class V>
+  static HWY_INLINE void multiply(product<V, I, O> const& c, i64 i, plain<V>* w) {
+    i64 const nnz = static_cast<i64>(c.b.nnz);
+    for (i64 k = c.a.begin(i), end = c.a.begin(i + 1); k < end; ++k, w += tiny_length) {
+      plain<V> const factor = c.a_val[k];
+      i64 const j = c.b_row(k), first = c.b.begin(j);
+      if (first + tiny_length <= nnz) { // what lies behind the row is multiplied and not used
+        for (int e = 0; e < tiny_length; ++e)
+          w[e] = times(factor, c.b_val[first + e]);
+      } else {
+        for (i64 e = 0; first + e < c.b.begin(j + 1); ++e)
+          w[e] = times(factor, c.b_val[first + e]);
+      }
+    }
+  }
+
+  template <class V>
+  HWY_INLINE void fill(product<V, I, O> const& c, i64 i) {
+    I* const col = c.c_col + c.c_ptr[i];
+    plain<V>* const val = c.c_val + c.c_ptr[i];
+    HWY_ALIGN plain<V> w[tiny_products];
+    multiply(c, i, w);
+    with_sorted(c, i, [&](auto const* keys) {
+      i64 at = -1;
+      auto last = static_cast<decltype(keys[0] + 0)>(-1);
+      plain<V> sum = nothing<plain<V>>();
+      for (int p = 0; p < products; ++p) { // without a branch: it could not be guessed
+        auto const j = keys[p] >> tiny_bits;
+        bool const is_new = j != last;
+        at += is_new;
+        sum = (is_new ? nothing<plain<V>>() : sum) + w[keys[p] & (tiny_products - 1)];
+        col[at] = static_cast<I>(j);
+        val[at] = sum;
+        last = j;
+      }
+    });
+  }
+
+  template <class V>
+  HWY_INLINE void run_program(product<V, I, O> const& c, i64 i, bool is_first = false) {
+    move_to(c, i, is_first);
+    I* const col = c.c_col + c.c_ptr[i];
+    plain<V>* const val = c.c_val + c.c_ptr[i];
+    if (!c.t.values_only) {
+      constexpr int lanes = static_cast<int>(HWY_MAX_BYTES / sizeof(I));
+      hn::ScalableTag<I> const d;
+      auto const row = hn::Set(d, static_cast<I>(i));
+      if (entries >= lanes) { // the last vector begins where it ends with the row
+        for (int o = 0; o < entries; o += lanes) {
+          int const at = o + lanes <= entries ? o : entries - lanes;
+          hn::StoreU(hn::Add(hn::LoadU(d, offset + at), row), d, col + at);
+        }
+      } else {
+        for (int o = 0; o < entries; ++o)
+          col[o] = static_cast<I>(offset[o] + static_cast<I>(i));
+      }
+    }
+    HWY_ALIGN plain<V> w[tiny_products];
+    multiply(c, i, w);
+    std::uint8_t const* p = from;
+    for (int o = 0; o < entries; ++o) {
+      plain<V> sum = w[*p++];
+      for (int q = 1; q < terms[o]; ++q)
+        sum = sum + w[*p++];
+      val[o] = sum;
+    }
+  }
+};
+
+} // namespace
+} // namespace tulle::simd::TULLE_ISA

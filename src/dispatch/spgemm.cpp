@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/spgemm.hpp"
+
+namespace tulle {
+
+#define TULLE_DECLARE_CELL(tag, V, I, O) extern spgemm_kernel const spgemm_csr_##tag;
+#define TULLE_DECLARE_SET(set)                                                                     \
+  namespace simd::set {                                                                            \
+  TULLE_TYPES(TULLE_DECLARE_CELL) TULLE_BASIC_TYPES(TULLE_DECLARE_CELL)                            \
+  }
+TULLE_DECLARE_SET(baseline)
+#ifdef __x86_64__
+TULLE_DECLARE_SET(avx2)
+TULLE_DECLARE_SET(avx512)
+#endif
+
+namespace dispatch {
+namespace {
+
+#define TULLE_CELL(tag, V, I, O, set) &simd::set::spgemm_csr_##tag,
+#define TULLE_ROW(set) {TULLE_TYPES(TULLE_CELL, set) TULLE_BASIC_TYPES(TULLE_CELL, set)},
+constexpr spgemm_kernel const* table[isa_count][type_count] = {TULLE_ROW(baseline)
+#ifdef __x86_64__
+                                                                   TULLE_ROW(avx2) TULLE_ROW(avx512)
+#endif
+};
+
+} // namespace
+
+spgemm_kernel const& cpu_spgemm(isa i, type_tag t) {
+  return *table[static_cast<std::size_t>(i)][static_cast<std::size_t>(t)];
+}
+
+} // namespace dispatch
+} // namespace tulle

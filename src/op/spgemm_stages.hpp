@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The stages of C = A B that hang on no type: blocks of rows dealt to threads, memory within the
+// limit, and the kernels' calls.
+#pragma once
+#include "tulle/core/array.hpp"
+#include "tulle/core/parallel.hpp"
+#include "tulle/core/where.hpp"
+#include "tulle/op/spgemm_method.hpp"
+
+#include "kernel/spgemm.hpp"
+
+#include <string>
+
+namespace tulle::detail {
+
+struct spgemm_sizes {
+  std::size_t rows, rows_b, nnz; // rows of A and of B, entries of A
+  std::size_t value, index;      // bytes of one
+};
+
+class spgemm_stages {
+public:
+  /// Surveys all rows and allocates what counting and filling need. `limit` is what is left of the
+  /// policy's for that.
+  spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& sizes, void const* a,
+                void const* b, spgemm_options const& o, where const& w, std::size_t limit);
+
+  /// Entries of C; row_ptr gets those before each row within its block.
+  std::size_t count(void* row_ptr);
+  /// Entries of row i.
+  std::int64_t count_row(std::size_t i);
+  /// f(first row, last row, entries before first) for each block, in parallel.
+  template <class F>
+  void each_block(F f) {
+    parallel(threads_, [&](int part) {
+      for (std::size_t b = split(blocks_, part, threads_); b < split(blocks_, part + 1, threads_);
+           ++b)
+        f(split_rows(b), split_rows(b + 1), entries_[b]);
+    });
+  }
+  /// Columns and values of C, or values alone.
+  void fill(void const* a, void const* b, void* row_ptr, void* col, void* val, bool values_only);
+
+  /// "17 rows dense, 4 esc, 2 threads"
+  std::string summary() const;
+  std::size_t bytes() const { return tables_.bytes() + scratch_.bytes(); }
+  spgemm_task const& task() const { return task_; }
+  int threads() const { return threads_; }
+
+private:
+  std::int64_t first_row(std::size_t block) const {
+    return static_cast<std::int64_t>(split_rows(block));
+  }
+  std::size_t split_rows(std::size_t block) const {
+    return block * block_rows_ < sizes_.rows ? block * block_rows_ : sizes_.rows;
+  }
+  template <class F>
+  void in_turns(int threads, F f); // f(thread, block), blocks taken in order
+  void survey();
+  void keep_within(std::size_t limit);
+
+  spgemm_kernel const& kernel_;
+  spgemm_sizes sizes_;
+  spgemm_task task_;
+  int threads_ = 1;
+  std::size_t blocks_ = 0, block_rows_ = 1;
+  array<std::byte> tables_;        // entries before each block, marks, kinds
+  std::size_t* entries_ = nullptr; // blocks + 1
+  array<std::byte> scratch_;       // of each thread
+  std::size_t scratch_bytes_ = 0;
+  std::pmr::memory_resource* memory_ = nullptr;
+};
+
+} // namespace tulle::detail
