@@ -52,9 +52,9 @@ detail::block_shape choose_shape(device_csr<V, I, O> const& a, bcsr_options cons
 constexpr int row_lanes = sides; // of a block row
 constexpr int rows_of_warp = 32 / row_lanes;
 
-/// The blocks of block row i in order: f(block column, first, last) in each lane of the eight that
-/// has a row, the entries of the block's row being [first, last). Warps call it as one, for four
-/// block rows; f is called in all lanes, with `here` where the block row has a block left.
+/// The blocks of block row i in order: f(here, block column, first, last) in each of its eight
+/// lanes, the entries of the lane's row in the block being [first, last). A warp has four block
+/// rows and calls f in all its lanes; `here` where the block row has a block left.
 template <class V, class I, class O, class F>
 __device__ void each_block(device_csr<V, I, O> const& a, int height, int width, std::size_t i,
                            int lane, F f) {

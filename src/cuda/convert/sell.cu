@@ -15,16 +15,12 @@ using count = unsigned long long; // of what is known to fit when all is added u
 
 template <class T>
 __device__ T warp_min(T v) {
-  if constexpr (sizeof(T) == 4) {
-    return __reduce_min_sync(whole_warp, v);
-  } else {
 #pragma unroll
-    for (int d = 16; d > 0; d /= 2) {
-      T const other = __shfl_xor_sync(whole_warp, v, d);
-      v = other < v ? other : v;
-    }
-    return v;
+  for (int d = 16; d > 0; d /= 2) {
+    T const other = __shfl_xor_sync(whole_warp, v, d);
+    v = other < v ? other : v;
   }
+  return v;
 }
 template <class T>
 __device__ T warp_max(T v) {
