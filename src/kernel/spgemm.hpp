@@ -74,8 +74,9 @@ struct spgemm_kernel {
   /// Entries of the rows together; row_ptr[i + 1], where there is one, becomes the entries of rows
   /// [first, i].
   std::int64_t (*count)(spgemm_task const& t, std::int64_t first, std::int64_t last, void* scratch);
-  /// After row_ptr is true: columns and values.
-  void (*fill)(spgemm_task const& t, std::int64_t first, std::int64_t last, void* scratch);
+  /// Columns and values, where `before` entries come before the first row; row_ptr becomes true.
+  void (*fill)(spgemm_task const& t, std::int64_t first, std::int64_t last, std::int64_t before,
+               void* scratch);
 };
 
 } // namespace tulle

@@ -19,7 +19,7 @@ using detail::make_stages;
 using detail::product_operands;
 using detail::spgemm_stages;
 
-/// C with its row_ptr and room for its entries.
+/// C with room for its entries; row_ptr becomes true when they are filled in.
 template <class V, class I, class O>
 csr<V, I, O> counted(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, spgemm_stages& s,
                      where const& w) {
@@ -28,10 +28,6 @@ csr<V, I, O> counted(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, spg
   c.row_ptr[0] = 0;
   auto const nnz =
       static_cast<std::size_t>(narrow<O>(s.count(c.row_ptr.data()), "spgemm: number of entries"));
-  s.each_block([&](std::size_t first, std::size_t last, std::size_t before) {
-    for (std::size_t i = first; i < last; ++i)
-      c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i + 1] + static_cast<O>(before));
-  });
   c.col = array<I>(nnz, w.memory);
   c.val = array<V>(nnz, w.memory);
   return c;

@@ -9,14 +9,12 @@
 
 #include "reference/spgemm.hpp"
 
-#include <vector>
-
 namespace tulle::detail {
 
 // Products of a block where memory does not say less.
 constexpr std::size_t esc_block = std::size_t(1) << 22;
 
-/// C has its row_ptr and room for its entries.
+/// C has room for its entries.
 template <class V, class I, class O>
 void fill_by_global_esc(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, csr<V, I, O>& c,
                         where const& w, std::size_t limit) {
@@ -60,19 +58,21 @@ void fill_by_global_esc(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, 
         val[at++] = term;
       });
   };
-  // Everything that may fail comes before the first entry of C is written.
-  std::size_t n = 0;
-  for (std::size_t first = 0, last; first < rows; first = last) {
+  std::size_t at = 0;
+  for (std::size_t first = 0, last, n = 0; first < rows; first = last) {
     last = block_from(first, n);
     expand(first, last);
     primitive::radix_sort(row.data(), col.data(), val.data(), n, static_cast<I>(last - first),
                           b.cols, w.as_cpu());
-    auto at = static_cast<std::size_t>(c.row_ptr[first]);
-    for (std::size_t p = 0; p < n; ++p) {
-      bool const is_new = p == 0 || row[p] != row[p - 1] || col[p] != col[p - 1];
-      at += is_new;
-      c.col[at - 1] = col[p];
-      c.val[at - 1] = is_new ? val[p] : c.val[at - 1] + val[p];
+    std::size_t p = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      for (std::size_t const begin = p; p < n && row[p] == static_cast<I>(i - first); ++p) {
+        bool const is_new = p == begin || col[p] != col[p - 1];
+        at += is_new;
+        c.col[at - 1] = col[p];
+        c.val[at - 1] = is_new ? val[p] : c.val[at - 1] + val[p];
+      }
+      c.row_ptr[i + 1] = static_cast<O>(at);
     }
   }
 }

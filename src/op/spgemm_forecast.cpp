@@ -30,6 +30,7 @@ product_forecast spgemm_forecast(where const& w, csr_view<V, I, O> a, csr_view<V
   auto const s = make_stages(from.a, from.b, {}, w, from.limit);
   spgemm_survey const& all = s->task().all;
   auto const rows = static_cast<std::size_t>(a.rows);
+  s->clear(0);
   product_forecast f;
   f.products = static_cast<std::size_t>(all.products);
   f.most_entries = static_cast<std::size_t>(all.most_entries);

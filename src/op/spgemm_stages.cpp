@@ -22,10 +22,11 @@ void spgemm_stages_deleter::operator()(spgemm_stages* s) const noexcept {
   delete s;
 }
 
-template <class F>
-void spgemm_stages::in_turns(int threads, F f) {
+template <class F, class Start>
+void spgemm_stages::in_turns(F f, Start start) {
   std::atomic<std::size_t> next{0};
-  parallel(threads, [&](int thread) {
+  parallel(threads_, [&](int thread) {
+    start(thread);
     for (std::size_t b; (b = next.fetch_add(1, std::memory_order_relaxed)) < blocks_;)
       f(thread, b);
   });
@@ -67,17 +68,15 @@ spgemm_stages::spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& si
   if (scratch_bytes_ * static_cast<std::size_t>(threads_) > limit - bytes)
     keep_within(limit - bytes);
   scratch_ = array<std::byte>(scratch_bytes_ * static_cast<std::size_t>(threads_), memory_);
-  parallel(threads_, [&](int thread) {
-    if (scratch_bytes_ > 0)
-      kernel_.clear(task_, scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread));
-  });
 }
 
 void spgemm_stages::survey() {
   array<spgemm_survey> of(static_cast<std::size_t>(threads_), spgemm_survey(), memory_);
-  in_turns(threads_, [&](int thread, std::size_t b) {
-    kernel_.survey(task_, first_row(b), first_row(b + 1), of[static_cast<std::size_t>(thread)]);
-  });
+  in_turns(
+      [&](int thread, std::size_t b) {
+        kernel_.survey(task_, first_row(b), first_row(b + 1), of[static_cast<std::size_t>(thread)]);
+      },
+      [](int) {});
   spgemm_survey& all = task_.all = {};
   for (spgemm_survey const& s : of) {
     all.products += s.products;
@@ -123,20 +122,26 @@ void spgemm_stages::keep_within(std::size_t limit) {
 std::size_t spgemm_stages::count(void* row_ptr) {
   task_.row_ptr = row_ptr;
   entries_[0] = 0;
-  in_turns(threads_, [&](int thread, std::size_t b) {
-    entries_[b + 1] = static_cast<std::size_t>(
-        kernel_.count(task_, first_row(b), first_row(b + 1),
-                      scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread)));
-  });
+  in_turns(
+      [&](int thread, std::size_t b) {
+        entries_[b + 1] = static_cast<std::size_t>(
+            kernel_.count(task_, first_row(b), first_row(b + 1), scratch_of(thread)));
+      },
+      [&](int thread) { clear(thread); });
   for (std::size_t b = 0; b < blocks_; ++b)
     entries_[b + 1] += entries_[b];
   return entries_[blocks_];
 }
 
+void spgemm_stages::clear(int thread) {
+  if (scratch_bytes_ > 0)
+    kernel_.clear(task_, scratch_of(thread));
+}
+
 std::int64_t spgemm_stages::count_row(std::size_t i) {
   task_.row_ptr = nullptr;
   return kernel_.count(task_, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1,
-                       scratch_.data());
+                       scratch_of(0));
 }
 
 void spgemm_stages::fill(void const* a, void const* b, void* row_ptr, void* col, void* val,
@@ -147,10 +152,12 @@ void spgemm_stages::fill(void const* a, void const* b, void* row_ptr, void* col,
   task_.col = col;
   task_.val = val;
   task_.values_only = values_only;
-  in_turns(threads_, [&](int thread, std::size_t block) {
-    kernel_.fill(task_, first_row(block), first_row(block + 1),
-                 scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread));
-  });
+  in_turns(
+      [&](int thread, std::size_t block) {
+        kernel_.fill(task_, first_row(block), first_row(block + 1),
+                     static_cast<std::int64_t>(entries_[block]), scratch_of(thread));
+      },
+      [](int) {});
 }
 
 std::string spgemm_stages::summary() const {

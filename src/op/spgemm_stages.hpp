@@ -4,7 +4,6 @@
 // limit, and the kernels' calls.
 #pragma once
 #include "tulle/core/array.hpp"
-#include "tulle/core/parallel.hpp"
 #include "tulle/core/where.hpp"
 #include "tulle/op/spgemm_method.hpp"
 
@@ -26,20 +25,13 @@ public:
   spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& sizes, void const* a,
                 void const* b, spgemm_options const& o, where const& w, std::size_t limit);
 
-  /// Entries of C; row_ptr gets those before each row within its block.
+  /// Entries of C; row_ptr gets those of its block up to each row.
   std::size_t count(void* row_ptr);
-  /// Entries of row i.
+  /// Makes a thread's scratch fit for its first row; count() does.
+  void clear(int thread);
+  /// Entries of row i, by thread 0.
   std::int64_t count_row(std::size_t i);
-  /// f(first row, last row, entries before first) for each block, in parallel.
-  template <class F>
-  void each_block(F f) {
-    parallel(threads_, [&](int part) {
-      for (std::size_t b = split(blocks_, part, threads_); b < split(blocks_, part + 1, threads_);
-           ++b)
-        f(split_rows(b), split_rows(b + 1), entries_[b]);
-    });
-  }
-  /// Columns and values of C, or values alone.
+  /// Columns and values of C, and what is missing in row_ptr; or values alone.
   void fill(void const* a, void const* b, void* row_ptr, void* col, void* val, bool values_only);
 
   /// "17 rows dense, 4 esc, 2 threads"
@@ -55,8 +47,12 @@ private:
   std::size_t split_rows(std::size_t block) const {
     return block * block_rows_ < sizes_.rows ? block * block_rows_ : sizes_.rows;
   }
-  template <class F>
-  void in_turns(int threads, F f); // f(thread, block), blocks taken in order
+  // start(thread), and f(thread, block) for blocks taken in order.
+  template <class F, class Start>
+  void in_turns(F f, Start start);
+  void* scratch_of(int thread) {
+    return scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
+  }
   void survey();
   void keep_within(std::size_t limit);
 

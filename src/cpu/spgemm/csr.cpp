@@ -101,8 +101,8 @@ struct spgemm_csr {
 
   static void copy(product<V, I, O> const& c, i64 i) {
     i64 const k = c.a.begin(i), j = c.b_row(k), from = c.b.begin(j), n = c.b.length(j);
-    I* const col = c.c_col + c.c_ptr[i];
-    value* const val = c.c_val + c.c_ptr[i];
+    I* const col = c.c_col + c.start(i);
+    value* const val = c.c_val + c.start(i);
     value const factor = c.a_val[k];
     if (!c.t.values_only)
       std::memcpy(col, c.b.col + from, static_cast<std::size_t>(n) * sizeof(I));
@@ -110,8 +110,11 @@ struct spgemm_csr {
       val[p] = times(factor, c.b_val[from + p]);
   }
 
-  static void fill(spgemm_task const& t, i64 first, i64 last, void* at) {
-    product<V, I, O> const c(t);
+  static void fill(spgemm_task const& t, i64 first, i64 last, i64 before, void* at) {
+    product<V, I, O> const c(t, first, before);
+    if (!t.values_only)
+      for (i64 i = first; i < last; ++i)
+        static_cast<O*>(t.row_ptr)[i + 1] += static_cast<O>(before);
     std::size_t used = 0;
     lists const s = lists_at(t, at, used);
     dense_scratch<value> const dense(t, static_cast<std::byte*>(at));
@@ -147,7 +150,7 @@ struct spgemm_csr {
       }
       default:
         list_row<V, I, O>::template run<true>(kind, c, i, s,
-                                              {c.c_col + c.c_ptr[i], c.c_val + c.c_ptr[i]});
+                                              {c.c_col + c.start(i), c.c_val + c.start(i)});
       }
     }
   }

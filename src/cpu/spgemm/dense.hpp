@@ -171,7 +171,7 @@ struct dense_row {
     using value = plain<V>;
     extent e = {};
     c.columns(i, e);
-    i64 at = static_cast<i64>(c.c_ptr[i]);
+    i64 at = c.start(i);
     for (i64 first = e.first; first <= e.last; first += c.t.tile) {
       i64 const last = first + c.t.tile;
       std::uint8_t* const __restrict flag = s.flag - first;
@@ -247,8 +247,8 @@ struct dense_row {
     extent e = {};
     c.columns(i, e);
     i64 const first = e.first;
-    i64 const n = static_cast<i64>(c.c_ptr[i + 1] - c.c_ptr[i]);
-    I* const col = c.c_col + c.c_ptr[i];
+    i64 const n = static_cast<i64>(c.c_ptr[i + 1]) - c.start(i);
+    I* const col = c.c_col + c.start(i);
     if (!c.t.values_only) {
       set_flags(c, i, e, first, e.last + 1, s.flag);
       i64 at = 0;
@@ -279,7 +279,7 @@ struct dense_row {
         add_rows<4>(c, i, rows, k, first, s);
       k += deep;
     }
-    value* const val = c.c_val + c.c_ptr[i];
+    value* const val = c.c_val + c.start(i);
     for (int g = 0; g < rows; ++g)
       for (i64 q = 0; q < n; ++q)
         val[g * n + q] = s.group[q][g];

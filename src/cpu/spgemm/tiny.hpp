@@ -104,8 +104,8 @@ struct tiny_row {
 
   template <class V>
   HWY_INLINE void fill(product<V, I, O> const& c, i64 i) {
-    I* const col = c.c_col + c.c_ptr[i];
-    plain<V>* const val = c.c_val + c.c_ptr[i];
+    I* const col = c.c_col + c.start(i);
+    plain<V>* const val = c.c_val + c.start(i);
     HWY_ALIGN plain<V> w[tiny_products];
     multiply(c, i, w);
     with_sorted(c, i, [&](auto const* keys) {
@@ -127,8 +127,8 @@ struct tiny_row {
   template <class V>
   HWY_INLINE void run_program(product<V, I, O> const& c, i64 i, bool is_first = false) {
     move_to(c, i, is_first);
-    I* const col = c.c_col + c.c_ptr[i];
-    plain<V>* const val = c.c_val + c.c_ptr[i];
+    I* const col = c.c_col + c.start(i);
+    plain<V>* const val = c.c_val + c.start(i);
     if (!c.t.values_only) {
       constexpr int lanes = static_cast<int>(HWY_MAX_BYTES / sizeof(I));
       hn::ScalableTag<I> const d;
