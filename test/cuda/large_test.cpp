@@ -6,6 +6,7 @@
 #include "tulle/op/convert.hpp"
 
 #include "cuda/there.hpp"
+#include "support/layouts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -56,6 +57,40 @@ TEST(cuda_large, panels_of_long_rows) {
   for (char const* const l : {"panels:width=8192:height=2048:lanes=32:piece=1",
                               "panels:width=16384:height=4096:lanes=32:piece=1"})
     expect_product(a, layout::parse(l), "panels");
+}
+
+// Rows far longer than those of the zoo, in every format and both types, converted here and there.
+template <class V>
+void expect_long_rows() {
+  csr<V> a = generate<V, std::int32_t, std::int32_t>("dense:2048");
+  for (std::size_t k = 0; k < a.val.size(); ++k)
+    a.val[k] = static_cast<V>(k % 5) - 2;
+  std::vector<V> xs(static_cast<std::size_t>(a.cols));
+  for (std::size_t j = 0; j < xs.size(); ++j)
+    xs[j] = static_cast<V>(j % 9) - 4;
+  std::vector<V> wanted(static_cast<std::size_t>(a.rows)), got(wanted.size());
+  spmv(V(1), a, xs, V(0), wanted);
+  device_array<V> const x(xs);
+  device_array<V> y(wanted.size());
+  device_matrix const csr_there = upload(a);
+  auto const expect = [&](device_matrix const& there, layout const& l, char const* from) {
+    if (!has_plan(there, false))
+      return;
+    detail::device_set(y.data(), 0xff, y.bytes(), {});
+    spmv(V(1), there, x, V(0), y);
+    y.copy_to(got.data());
+    ASSERT_EQ(got, wanted) << name(l) << " converted " << from;
+  };
+  for (format const f : all_formats)
+    for (layout const& l : {layout{f, ""}, layout_for(f, backend::cuda)})
+      if (auto const host = unless_refused([&] { return convert(matrix_ref(a.view()), l); })) {
+        expect(upload(*host), l, "here");
+        expect(convert(csr_there, l), l, "there");
+      }
+}
+TEST(cuda_large, long_rows_in_every_format) {
+  expect_long_rows<double>();
+  expect_long_rows<float>();
 }
 
 /// A csr on the device whose rows are all the same `length` entries, v * x being known: the first

@@ -38,7 +38,7 @@ constexpr std::int64_t phase_cost = 256;
 struct panel_job {
   std::uint32_t entry, slot; // from those of the unit
   std::uint32_t shape;
-  std::uint32_t phase;
+  std::uint32_t after; // jobs of the phases before
   std::int64_t panel;
   std::uint32_t stage;  // panels staged before, with its own: twice that, and 1 if its own is
   std::uint32_t pieces; // of mixed: where they are
@@ -57,18 +57,12 @@ constexpr std::uint32_t shape_of(job_kind kind, std::int64_t length, std::int64_
          (repeats ? repeats_bit : 0);
 }
 
-/// x of a panel, brought in before a phase.
-struct panel_stage {
-  std::int64_t panel;
-  std::int32_t phase;
-};
-
 struct panel_unit {
   std::int64_t entry, slot; // first
   std::int64_t row;         // of y, first of the group
   std::int64_t sums;        // where they go in the workspace, or -1
   std::int64_t job, stage;  // first
-  std::int32_t jobs, stages, phases;
+  std::int32_t jobs, stages;
   std::int32_t rows;  // of the group
   std::int32_t whole; // the group is this unit
   std::int32_t entries;
@@ -88,7 +82,7 @@ struct panel_units {
   std::vector<panel_unit> units;
   std::vector<panel_job> jobs;
   std::vector<std::uint16_t> pieces; // entries - 1, and 32 times where they begin
-  std::vector<panel_stage> stages;
+  std::vector<std::int64_t> stages;  // panels
   std::vector<panel_join> joins;
   std::int64_t sums = 0; // elements of units' sums in the workspace
   std::int64_t most_rows = 0;
@@ -189,7 +183,7 @@ private:
     u.stage = static_cast<std::int64_t>(to_.stages.size());
     to_.units.push_back(u);
     unit_begin_ = cost_;
-    phase_ = 0;
+    after_ = 0;
     begin_tile();
   }
   void begin_tile() {
@@ -203,7 +197,7 @@ private:
     bool const stages =
         may_stage_ && tile_job_ < to_.jobs.size() && tile_entries_ * columns_an_entry >= columns;
     if (stages)
-      to_.stages.push_back({panel, static_cast<std::int32_t>(to_.jobs[tile_job_].phase)});
+      to_.stages.push_back(panel);
     std::size_t const before = to_.stages.size() - to_.units.back().stage;
     for (std::size_t j = tile_job_; j < to_.jobs.size(); ++j)
       to_.jobs[j].stage = static_cast<std::uint32_t>(2 * before + stages);
@@ -215,7 +209,6 @@ private:
     u.rows = static_cast<std::int32_t>(rows(g));
     u.jobs = static_cast<std::int32_t>(to_.jobs.size() - u.job);
     u.stages = static_cast<std::int32_t>(to_.stages.size() - u.stage);
-    u.phases = static_cast<std::int32_t>(phase_ + 1);
     u.whole = units_ == 1;
     u.sums = -1;
     if (units_ > 1 || !to_.sums_in_shared) {
@@ -241,10 +234,10 @@ private:
     if (counting_)
       return;
     panel_unit& u = to_.units.back();
-    if (begins && static_cast<std::int64_t>(to_.jobs.size()) > u.job)
-      ++phase_;
+    if (begins)
+      after_ = static_cast<std::uint32_t>(to_.jobs.size() - u.job);
     to_.jobs.push_back({static_cast<std::uint32_t>(entry - u.entry),
-                        static_cast<std::uint32_t>(slot - u.slot), shape, phase_, panel, 0,
+                        static_cast<std::uint32_t>(slot - u.slot), shape, after_, panel, 0,
                         static_cast<std::uint32_t>(pieces)});
     tile_entries_ += entries;
     u.entries += static_cast<std::int32_t>(entries);
@@ -393,7 +386,7 @@ private:
   std::int64_t units_ = 1, unit_ = 0, cost_ = 0, unit_begin_ = 0, next_cut_ = 0;
   std::int64_t group_ = 0, tile_ = 0, tile_entries_ = 0;
   std::size_t tile_job_ = 0;
-  std::uint32_t phase_ = 0; // of the unit
+  std::uint32_t after_ = 0;
   std::uint16_t piece_[32]; // of a mixed job that is not full yet
   int mixed_ = 0;
   std::int64_t mixed_entry_ = 0, mixed_slot_ = 0, mixed_entries_ = 0;
