@@ -17,7 +17,7 @@ inline constexpr bool is_sanitized = true;
 #else
 inline constexpr bool is_sanitized = false;
 #endif
-inline constexpr std::size_t many_entries = 20'000; // for a sanitizer
+inline constexpr std::size_t many_entries = 10'000; // for a sanitizer
 
 /// What f() makes; nothing where the format refuses it for the memory it would take, or a symmetric
 /// layout a matrix that is not symmetric, which they may, in those words. (The laws hold the second
