@@ -50,6 +50,12 @@ public:
   O* row_ptr(device_csr<V, I, O> const& a) const {
     return a.row_ptr ? copy(a.row_ptr, static_cast<std::size_t>(a.rows) + 1) : zeros<O>(1);
   }
+  /// All of a.
+  template <class V, class I, class O>
+  device_csr<V, I, O> copy(device_csr<V, I, O> const& a) const {
+    auto const n = static_cast<std::size_t>(a.nnz);
+    return {unchecked, a.rows, a.cols, a.nnz, row_ptr(a), copy(a.col, n), copy(a.val, n)};
+  }
 
 private:
   cuda_result const& to_;

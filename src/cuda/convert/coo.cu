@@ -23,14 +23,7 @@ coo_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, coo_opti
 template <class V, class I, class O>
 device_csr<V, I, O> to_csr(coo_view<V, I, O, space::device> const& a, result const& to) {
   auto const c = compress(a.rows, a.cols, a.nnz, a.row, a.col, a.val, to.stream());
-  auto const n = static_cast<std::size_t>(c.view.nnz);
-  return {unchecked,
-          a.rows,
-          a.cols,
-          c.view.nnz,
-          to.row_ptr(c.view),
-          to.copy(c.view.col, n),
-          to.copy(c.view.val, n)};
+  return to.copy(c.view);
 }
 
 } // namespace

@@ -37,14 +37,7 @@ device_csr<V, I, O> to_csr(csc_view<V, I, O, space::device> const& a, result con
   expand_rows(a.cols, a.nnz, a.col_ptr, col.get(), to.stream());
   auto const c =
       compress(a.rows, a.cols, a.nnz, a.row, static_cast<I const*>(col.get()), a.val, to.stream());
-  auto const n = static_cast<std::size_t>(c.view.nnz);
-  return {unchecked,
-          a.rows,
-          a.cols,
-          c.view.nnz,
-          to.row_ptr(c.view),
-          to.copy(c.view.col, n),
-          to.copy(c.view.val, n)};
+  return to.copy(c.view);
 }
 
 } // namespace
