@@ -238,11 +238,13 @@ struct lane_rows {
   I last;         // the one that is open at the lane's end
   I before;       // and at its beginning; not for lane 0
   I first, next;  // of the warp's first entry, and of the first behind it
-  I const* empty; // of the tile; null where it has no empty row
+  I const* empty; // of the tile, where it has an empty row
+  bool has_empty; // it has
   bool any_empty; // a tile of the warp has
 
-  /// Row k of the tile, of those that have entries.
-  __device__ I at(int k) const { return static_cast<I>(tile_row + (empty ? empty[k] : k)); }
+  /// Row k of the tile, of those that have entries. Asks the flag: ptxas 13.0 tests a pointer that
+  /// is null or not two cycles before it is there.
+  __device__ I at(int k) const { return static_cast<I>(tile_row + (has_empty ? empty[k] : k)); }
 };
 
 template <bool is_tile, class V, class I, class O>
@@ -257,10 +259,10 @@ __device__ lane_rows<I, O> rows_of(view<V, I, O> const& a, tiles_shape const& s,
   lane_rows<I, O> r;
   auto const pointer = lane <= end_lane ? a.tile_ptr[tile] : 0;
   auto const behind = lane <= end_lane ? a.tile_ptr[tile + 1] : 0;
-  bool const has_empty = (pointer & detail::csr5_mark<I>) != 0;
-  r.any_empty = __any_sync(whole_warp, has_empty);
+  r.has_empty = (pointer & detail::csr5_mark<I>) != 0;
+  r.any_empty = __any_sync(whole_warp, r.has_empty);
   r.tile_row = row_of<I>(pointer);
-  r.empty = has_empty ? a.empty_offset + a.empty_offset_ptr[tile] : nullptr;
+  r.empty = a.empty_offset + (r.has_empty ? a.empty_offset_ptr[tile] : O(0));
   int const y_offset = static_cast<int>(word >> (32 - s.y_bits));
   r.last = r.at(y_offset + (lane <= end_lane ? __popc(word << s.before) - 1 : 0));
   r.before = __shfl_up_sync(whole_warp, r.last, 1);
