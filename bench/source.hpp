@@ -17,20 +17,25 @@ inline int threads_of(options const& o) {
   return o.threads > 0 ? o.threads : default_threads();
 }
 
-/// The layouts that --formats names: sell, sell:chunk=4; all: every format as suits the backend;
+/// The layouts that --formats names: sell:chunk=4; sell: as suits the backend; all: every format so;
 /// every: all their layouts.
 inline std::vector<layout> wanted_layouts(options const& o) {
   std::vector<layout> all;
+  auto const suited = [&](format f) {
+    return layout_for(f, o.backend == "cuda" ? backend::cuda : backend::cpu);
+  };
   for (std::string const& text : o.formats)
     if (text == "all") {
       for (format const f : all_formats)
-        all.push_back(layout_for(f, o.backend == "cuda" ? backend::cuda : backend::cpu));
+        all.push_back(suited(f));
     } else if (text == "every") {
       for (format const f : all_formats)
         for (layout const& l : layouts(f))
           all.push_back(l);
-    } else if (text != "none")
-      all.push_back(layout::parse(text));
+    } else if (text != "none") {
+      layout const l = layout::parse(text);
+      all.push_back(l.options.empty() ? suited(l.format) : l);
+    }
   return all;
 }
 

@@ -70,8 +70,8 @@ private:
   std::size_t block_;
 };
 
-// Each node draws forward_edges nodes behind it, in runs of run_length, no further than a mesh of
-// that many nodes in three dimensions would reach; each edge counts both ways.
+// Each node draws forward_edges nodes behind it, in runs of run_length, no further than asked for,
+// or than a mesh of that many nodes in three dimensions would reach; each edge counts both ways.
 source_ptr make_fem(recipe const& r, limits const& most, cpu const& where) {
   constexpr std::uint64_t forward_edges =
       10; // 1 + 2 * 10 nodes, 63 entries a row, fewer at the ends
@@ -80,8 +80,10 @@ source_ptr make_fem(recipe const& r, limits const& most, cpu const& where) {
   wide const wanted = (static_cast<wide>(r.number[0]) + 2) / 3;
   check_sizes(r, most, 3 * wanted, 3 * wanted, 9 * wanted * per_node);
   auto const nodes = static_cast<std::uint64_t>(wanted);
-  auto const reach = static_cast<std::uint64_t>(
-      std::ceil(std::cbrt(static_cast<double>(nodes) * static_cast<double>(nodes))));
+  auto const reach =
+      r.number[1] != 0 ? r.number[1]
+                       : static_cast<std::uint64_t>(std::ceil(
+                             std::cbrt(static_cast<double>(nodes) * static_cast<double>(nodes))));
   auto const walk = [&](int part, int parts, auto f) {
     for (std::uint64_t i = detail::split(nodes, part, parts),
                        end = detail::split(nodes, part + 1, parts);

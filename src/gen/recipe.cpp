@@ -21,8 +21,9 @@ constexpr generator_info table[] = {
      "3D grid, N points a side, 7-point stencil: diagonal 6, neighbours -1"},
     {family::poisson3d27, "poisson3d27", "N",
      "3D grid, N points a side, 27-point stencil: diagonal 26, neighbours -1"},
-    {family::fem, "fem", "ROWS",
-     "mesh with 3x3 blocks, about 60 entries a row, symmetric; ROWS rounded up to a multiple of 3"},
+    {family::fem, "fem", "ROWS[:REACH]",
+     "mesh with 3x3 blocks, about 60 entries a row, symmetric; ROWS rounded up to a multiple of 3; "
+     "neighbours within about REACH nodes, unless given those of a mesh in 3D"},
     {family::rmat, "rmat", "SCALE:PER_ROW",
      "power-law graph, 2^SCALE rows; PER_ROW edges a row are drawn, duplicates removed"},
     {family::circuit, "circuit", "ROWS",
@@ -190,8 +191,9 @@ std::string text(recipe const& r) {
     s.append(":").append(r.number[0] < models().size() ? models()[r.number[0]].name : "?");
   } else {
     parameters const p(g.parameters);
-    bool const square = r.family == family::dense && r.number[0] == r.number[1];
-    std::size_t const numbers = square ? p.required : p.names.size();
+    std::uint64_t const unless_given = r.family == family::dense ? r.number[0] : 0;
+    bool const is_short = p.required == 1 && r.number[1] == unless_given;
+    std::size_t const numbers = is_short ? p.required : p.names.size();
     for (std::size_t k = 0; k < numbers; ++k)
       s.append(":").append(std::to_string(r.number[k]));
   }

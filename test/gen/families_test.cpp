@@ -82,6 +82,14 @@ TEST(gen_fem, is_symmetric_with_about_sixty_a_row) {
   EXPECT_NEAR(static_cast<double>(a.col.size()) / a.rows, 60, 5);
 }
 
+TEST(gen_fem, keeps_within_its_reach) {
+  auto const a = generate("fem:9000:20");
+  for (auto const& [at, v] : entries(a))
+    ASSERT_LE(std::abs(at.first / 3 - at.second / 3), 22); // runs of three from 20 on
+  EXPECT_EQ(gen::text(gen::parse("fem:9000:20")), "gen:fem:9000:20");
+  EXPECT_EQ(gen::text(gen::parse("fem:9000")), "gen:fem:9000");
+}
+
 TEST(gen_rmat, has_a_power_of_two_of_rows_and_few_very_long_ones) {
   auto const a = generate("rmat:12:16");
   EXPECT_EQ(a.rows, 4096);

@@ -15,7 +15,8 @@ namespace {
 /// One of each family, small but for a few large enough that several threads work on them.
 char const* const samples[] = {
     "poisson2d5:150",  "poisson2d9:100", "poisson3d7:30",        "poisson3d27:20",
-    "fem:5000",        "rmat:12:16",     "circuit:30000",        "lattice:40000",
+    "fem:5000",        "fem:5000:20",    "rmat:12:16",           "circuit:30000",
+    "lattice:40000",
     "lp:50:20000:900", "banded:20000:3", "random:700:900:90000", "permutation:50000",
     "dense:300",       "dense:200:300",  "like:poisson3Da",      "like:memplus",
     "like:enron",      "like:lp_qap15",  "like:fidap037",        "like:internet",
