@@ -54,6 +54,8 @@ experience experience_of(format f) {
     return {.83, .45, 10};
   case format::bcsr:
     return {.90, .46, 10};
+  case format::bsell:
+    return {.80, .40, 15};
   case format::cmrs:
     return {.87, .58, 10};
   case format::panels:

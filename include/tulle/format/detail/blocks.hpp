@@ -13,8 +13,8 @@ inline constexpr int longest_block_side = 8;
 
 /// The n bits, at most 64, that begin at bit `at`. Always inlined, since kernels call it and share
 /// no symbol with others.
-[[gnu::always_inline]] inline std::uint64_t bits_at(std::uint64_t const* words, std::size_t at,
-                                                    int n) {
+[[gnu::always_inline]] constexpr std::uint64_t bits_at(std::uint64_t const* words, std::size_t at,
+                                                       int n) {
   std::size_t const word = at / 64;
   int const shift = static_cast<int>(at % 64);
   std::uint64_t bits = words[word] >> shift;

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// BSELL, bcsr in slices: block rows in slices of C, whose blocks lie side by side, so that lanes
+/// next to each other read values next to each other; within windows of sigma block rows the
+/// longest come first.
+///
+///     1 . 2 .      height 2, width 2     len         2 2
+///     . 3 . .      chunk = 2: one slice  slice_ptr   0                 4
+///     . . . 4      of both block rows    base        0
+///     5 6 7 .                            short_col   0 0 1 1
+///                                        val         1 0 2 0  0 0 0 4  0 5 0 7  3 6 0 0
+///                                        pattern     25033    a bit a slot: 1001 0011 1000 0110
+///
+/// A slice is as long as its longest block row, rounded up to an even number of blocks. It goes by
+/// fours of blocks, two lanes a block row: block k of row r is one of two that lane k % 4 / 2 * C +
+/// r has, and their values lie in pairs, pair by pair lane after lane. Two blocks that are left
+/// over have a lane each, and values lie one by one, lane after lane, as in the picture.
+///
+/// Good for   what suits bcsr, on a GPU: it reads blocks without a stop.
+/// Bad for    what does not suit bcsr; block rows of wild lengths within a window.
+/// Space      (V * height * width + 2 or I) * stored blocks + I * block rows, I more where rows are
+/// sorted; where there are holes, a bit for each slot.
+/// From       Choi, Singh & Vuduc, PPoPP 2010 (blocked ELLPACK); Kreutzer et al., SIAM J. Sci.
+/// Comput. 36(5), 2014.
+///
+/// Blocks are those of bcsr, and chosen as there. Slices of a sorted matrix go from the longest to
+/// the shortest, but for the last where it is not whole: the last to be taken are the least work.
+///
+/// Invariants (validate() checks all of them)
+///   1 <= height, width <= 8; chunk is a power of two up to 64
+///   perm names each block row once; none: block rows in order
+///   slice_ptr[0] == 0; a slice has chunk times its longest len, rounded up to even, of blocks
+///   block columns lie in the matrix and ascend within a block row; either all in full (col), or as
+///   16 bits past a base a slice (short_col)
+///   padding: column 0, values and bits 0
+///   pattern: height * width bits for each block in the order of columns, row by row, nnz of them
+///   set; empty where no block has a hole; val is 0 in holes; no bit outside the matrix
+#pragma once
+#include "tulle/format/bcsr.hpp"
+
+#include <cstdint>
+#include <numeric>
+
+namespace tulle {
+
+/// The arrays of bsell, as a caller has them.
+template <class V, class I, class O>
+struct bsell_arrays {
+  std::span<I const> perm, len;
+  std::span<O const> slice_ptr;
+  std::span<I const> base, col;
+  std::span<std::uint16_t const> short_col;
+  std::span<V const> val;
+  std::span<std::uint64_t const> pattern;
+};
+
+namespace detail {
+
+inline void check_chunk(char const* what, int chunk) {
+  if (chunk < 1 || chunk > 64 || (chunk & (chunk - 1)) != 0)
+    fail(errc::bad_structure, "%s: chunk is %d, expected a power of two up to 64", what, chunk);
+}
+
+/// Where block k of row r of a slice lies, among all blocks, and slot e of it among all values.
+struct bsell_places {
+  std::size_t begin; // of the slice, in blocks
+  std::size_t fours; // blocks of a row that go by fours
+  std::size_t chunk, size;
+
+  constexpr bsell_places(std::size_t begin, std::size_t end, int chunk, int size)
+      : begin(begin), fours((end - begin) / static_cast<std::size_t>(chunk) / 4 * 4),
+        chunk(static_cast<std::size_t>(chunk)), size(static_cast<std::size_t>(size)) {}
+  constexpr std::size_t block(std::size_t k, std::size_t r) const {
+    return k < fours ? begin + k / 4 * 4 * chunk + (k % 4 / 2 * chunk + r) * 2 + k % 2
+                     : begin + k * chunk + r;
+  }
+  constexpr std::size_t value(std::size_t k, std::size_t r, std::size_t e) const {
+    if (k >= fours)
+      return (begin + fours * chunk) * size + (e * 2 + k % 2) * chunk + r;
+    std::size_t const slot = k % 2 * size + e; // of the lane's two blocks
+    return (begin + k / 4 * 4 * chunk) * size + ((slot / 2 * 2 + k % 4 / 2) * chunk + r) * 2 +
+           slot % 2;
+  }
+};
+
+} // namespace detail
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct bsell_view {
+  using value = V;
+  using index = I;
+  using offset = O;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0; ///< entries, without holes
+  int height = 1;
+  int width = 1;
+  int chunk = 1;                            ///< block rows of a slice
+  O stored = 0;                             ///< blocks, with padding
+  I const* perm = nullptr;                  ///< block rows, or null: row p is at place p
+  I const* len = nullptr;                   ///< block rows: blocks of the one at each place
+  O const* slice_ptr = nullptr;             ///< slices + 1
+  I const* base = nullptr;                  ///< slices; null where columns are in full
+  I const* col = nullptr;                   ///< stored, or null
+  std::uint16_t const* short_col = nullptr; ///< stored, or null
+  V const* val = nullptr;                   ///< stored * height * width
+  std::uint64_t const* pattern = nullptr;   ///< null: no holes
+
+  bsell_view() = default;
+  bsell_view(unchecked_t, I rows, I cols, O nnz, int height, int width, int chunk,
+             bsell_arrays<V, I, O> const& a);
+  /// Borrows the caller's arrays after checking every invariant, once: O(rows + slots).
+  bsell_view(I rows, I cols, int height, int width, int chunk,
+             bsell_arrays<V, I, O> const& a) requires(S == space::host);
+
+  constexpr int size() const { return height * width; } ///< of a block
+  constexpr std::size_t block_rows() const {
+    auto const h = static_cast<std::size_t>(height);
+    return (static_cast<std::size_t>(rows) + h - 1) / h;
+  }
+  constexpr std::size_t slices() const {
+    auto const c = static_cast<std::size_t>(chunk);
+    return (block_rows() + c - 1) / c;
+  }
+  /// The block row at a place, and where the blocks of a slice lie.
+  constexpr I row_at(std::size_t place) const { return perm ? perm[place] : static_cast<I>(place); }
+  constexpr detail::bsell_places places_of(std::size_t s) const {
+    return {static_cast<std::size_t>(slice_ptr[s]), static_cast<std::size_t>(slice_ptr[s + 1]),
+            chunk, size()};
+  }
+  /// The column of a block of slice s.
+  constexpr I col_at(std::size_t s, std::size_t block) const {
+    return short_col ? static_cast<I>(base[s] + static_cast<I>(short_col[block])) : col[block];
+  }
+  std::size_t words() const {
+    return (static_cast<std::size_t>(stored) * static_cast<std::size_t>(size()) + 63) / 64;
+  }
+
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    auto const n = static_cast<std::size_t>(stored);
+    f("perm", perm, perm ? block_rows() : 0);
+    f("len", len, block_rows());
+    f("slice_ptr", slice_ptr, slice_ptr || rows > 0 ? slices() + 1 : 0);
+    f("base", base, base ? slices() : 0);
+    f("col", col, col ? n : 0);
+    f("short_col", short_col, short_col ? n : 0);
+    f("val", val, n * static_cast<std::size_t>(size()));
+    f("pattern", pattern, pattern ? words() : 0);
+  }
+
+  void validate() const { bsell_view(*this).check(false); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
+
+private:
+  void check(bool count); ///< every invariant; where `count`, nnz is set instead of checked
+  std::size_t check_slice(std::size_t s) const; ///< returns its entries
+};
+
+struct bsell_options {
+  int rows = 0;     ///< of a block, 1 to 8; 0: chosen
+  int cols = 0;     ///< of a block, 1 to 8; 0: chosen
+  int chunk = 8;    ///< block rows of a slice: a power of two up to 64
+  int sigma = 4096; ///< block rows sorted together: a multiple of chunk, or 1 for none
+  double limit = 8; ///< times the bytes of csr that it may take
+
+  template <class F>
+  void fields(F&& f) {
+    f("rows", rows);
+    f("cols", cols);
+    f("chunk", chunk);
+    f("sigma", sigma);
+    f("limit", limit);
+  }
+  static constexpr char const* on_cuda = "chunk=16:sigma=16384"; ///< a warp a slice
+  static constexpr char const* drawn = "rows=2:cols=2:chunk=2";
+  static constexpr char const* variants[] = {
+      "rows=2:cols=2",
+      "rows=3:cols=3:chunk=16:sigma=32",
+      "rows=4:cols=4:chunk=16:sigma=16",
+      "rows=1:cols=1:chunk=4:sigma=8",
+      "rows=5:cols=3:chunk=2:sigma=1",
+      "rows=8:cols=8:chunk=32:sigma=64",
+      "rows=2:cols=1:chunk=1:sigma=4",
+      "rows=3:cols=3:chunk=64:sigma=1",
+  };
+};
+
+template <class V, class I = std::int32_t, class O = I>
+struct bsell {
+  using options = bsell_options;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;
+  int height = 1;
+  int width = 1;
+  int chunk = 1;
+  array<I> perm, len;
+  array<O> slice_ptr;
+  array<I> base, col;
+  array<std::uint16_t> short_col;
+  array<V> val;
+  array<std::uint64_t> pattern;
+
+  static bsell from_csr(csr_view<V, I, O> a, bsell_options o = {}, cpu const& where = {});
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  bsell_view<V, I, O> view() const {
+    return {unchecked, rows, cols, nnz, height, width, chunk, arrays()};
+  }
+  void validate() const {
+    bsell_view<V, I, O> const found(rows, cols, height, width, chunk, arrays());
+    if (found.nnz != nnz)
+      fail(errc::bad_structure, "bsell: the pattern has %lld entries, expected nnz, %lld",
+           static_cast<long long>(found.nnz), static_cast<long long>(nnz));
+  }
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(bsell const&, bsell const&) = default;
+
+private:
+  bsell_arrays<V, I, O> arrays() const {
+    return {perm, len, slice_ptr, base, col, short_col, val, pattern};
+  }
+};
+
+template <class V, class I, class O, space S>
+bsell_view<V, I, O, S>::bsell_view(unchecked_t, I rows, I cols, O nnz, int height, int width,
+                                   int chunk, bsell_arrays<V, I, O> const& a)
+    : rows(rows), cols(cols), nnz(nnz), height(height), width(width), chunk(chunk),
+      stored(a.slice_ptr.empty() ? O(0) : a.slice_ptr.back()),
+      perm(a.perm.empty() ? nullptr : a.perm.data()), len(a.len.data()),
+      slice_ptr(a.slice_ptr.data()), base(a.base.empty() ? nullptr : a.base.data()),
+      col(a.col.empty() ? nullptr : a.col.data()),
+      short_col(a.short_col.empty() ? nullptr : a.short_col.data()), val(a.val.data()),
+      pattern(a.pattern.empty() ? nullptr : a.pattern.data()) {}
+
+template <class V, class I, class O, space S>
+bsell_view<V, I, O, S>::bsell_view(I rows, I cols, int height, int width, int chunk,
+                                   bsell_arrays<V, I, O> const& a) requires(S == space::host)
+    : bsell_view(unchecked, rows, cols, O(0), height, width, chunk, a) {
+  detail::check_shape("bsell", rows, cols);
+  detail::check_block_shape(height, width);
+  detail::check_chunk("bsell", chunk);
+  auto const sized = [](char const* name, std::size_t is, std::size_t expected) {
+    if (is != expected)
+      fail(errc::bad_structure, "bsell: %s has %zu elements, expected %zu", name, is, expected);
+  };
+  if (!a.perm.empty())
+    sized("perm", a.perm.size(), block_rows());
+  sized("len", a.len.size(), block_rows());
+  if (rows != 0 || !a.slice_ptr.empty())
+    sized("slice_ptr", a.slice_ptr.size(), slices() + 1);
+  if (stored < 0)
+    fail(errc::bad_structure, "bsell: slice_ptr ends with %lld", static_cast<long long>(stored));
+  auto const n = static_cast<std::size_t>(stored);
+  sized("base", a.base.size(), a.short_col.empty() ? 0 : slices());
+  sized(a.short_col.empty() ? "col" : "short_col", a.col.size() + a.short_col.size(), n);
+  sized("val", a.val.size(), n * static_cast<std::size_t>(size()));
+  if (!a.pattern.empty())
+    sized("pattern", a.pattern.size(), words());
+  check(true);
+}
+
+template <class V, class I, class O, space S>
+std::size_t bsell_view<V, I, O, S>::check_slice(std::size_t s) const {
+  auto const bad = [&](char const* what, std::size_t at) {
+    fail(errc::bad_structure, "bsell: slice %zu: %s at %zu", s, what, at);
+  };
+  auto const slots = static_cast<std::size_t>(size());
+  std::uint64_t const whole = slots == 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << slots) - 1;
+  auto const [below, beyond] = detail::block_edges(*this);
+  I const block_cols = static_cast<I>(cols / width + (cols % width != 0));
+  detail::bsell_places const at = places_of(s);
+  std::size_t const steps = static_cast<std::size_t>(slice_ptr[s + 1] - slice_ptr[s]) / at.chunk;
+  if (short_col && steps != 0 && (base[s] < 0 || base[s] >= block_cols))
+    bad("base outside of the matrix", s);
+  std::size_t entries = 0;
+  for (std::size_t r = 0; r < at.chunk; ++r) {
+    std::size_t const place = s * at.chunk + r;
+    bool const is_row = place < block_rows();
+    auto const n = is_row ? static_cast<std::size_t>(len[place]) : 0;
+    bool const is_last = is_row && static_cast<std::size_t>(row_at(place)) + 1 == block_rows();
+    for (std::size_t k = 0; k < steps; ++k) {
+      std::size_t const b = at.block(k, r);
+      if (k >= n && (short_col ? short_col[b] != 0 : col[b] != 0))
+        bad("padding with a column", b);
+      I const j = col_at(s, b);
+      if (j < 0 || j >= block_cols ||
+          (short_col && static_cast<I>(short_col[b]) >= block_cols - base[s]))
+        bad("a block column outside of the matrix", b);
+      if (k > 0 && k < n && j <= col_at(s, at.block(k - 1, r)))
+        bad("block columns do not ascend", b);
+      std::uint64_t const kept = pattern ? detail::bits_at(pattern, b * slots, size())
+                                 : k < n ? whole
+                                         : 0;
+      std::uint64_t const outside =
+          k >= n ? whole : (is_last ? below : 0) | (j == block_cols - 1 ? beyond : 0);
+      if (kept & outside)
+        bad(k >= n ? "padding with an entry" : "an entry outside of the matrix", b);
+      for (std::uint64_t holes = whole & ~kept; holes != 0; holes &= holes - 1)
+        if (!(val[at.value(k, r, static_cast<std::size_t>(std::countr_zero(holes)))] == V{}))
+          bad("a hole that is not 0", b);
+      entries += static_cast<std::size_t>(std::popcount(kept));
+    }
+  }
+  return entries;
+}
+
+template <class V, class I, class O, space S>
+void bsell_view<V, I, O, S>::check(bool count) {
+  detail::check_shape("bsell", rows, cols);
+  detail::check_block_shape(height, width);
+  detail::check_chunk("bsell", chunk);
+  if (char const* const missing = detail::missing_array(*this))
+    fail(errc::bad_structure, "bsell: %s is null, but the matrix needs it", missing);
+  std::size_t const n = block_rows();
+  detail::check_pointers("bsell: slice_ptr", slice_ptr, slices(), stored);
+  if (stored != 0 && !(short_col && base) && !col)
+    fail(errc::bad_structure, "bsell: %lld blocks without columns", static_cast<long long>(stored));
+  if (std::size_t const bits = static_cast<std::size_t>(stored) * static_cast<std::size_t>(size());
+      pattern && bits % 64 != 0 && pattern[bits / 64] >> bits % 64 != 0)
+    fail(errc::bad_structure, "bsell: pattern has bits beyond the last of %zu slots", bits);
+  if (perm) {
+    detail::check_indices("bsell: perm", perm, n, static_cast<I>(n));
+    array<std::uint8_t> seen(n, std::uint8_t(0));
+    for (std::size_t p = 0; p < n; ++p)
+      if (seen[static_cast<std::size_t>(perm[p])]++)
+        fail(errc::bad_structure, "bsell: perm names block row %lld again",
+             static_cast<long long>(perm[p]));
+  }
+  for (std::size_t s = 0; s < slices(); ++s) {
+    auto const wide = static_cast<std::size_t>(chunk);
+    I longest = 0;
+    for (std::size_t p = s * wide; p < std::min(n, (s + 1) * wide); ++p) {
+      if (len[p] < 0)
+        fail(errc::bad_structure, "bsell: len[%zu] is %lld", p, static_cast<long long>(len[p]));
+      longest = std::max(longest, len[p]);
+    }
+    auto const here = static_cast<std::size_t>(slice_ptr[s + 1] - slice_ptr[s]);
+    std::size_t const steps =
+        static_cast<std::size_t>(longest) + static_cast<std::size_t>(longest) % 2;
+    if (here % wide != 0 || here / wide != steps)
+      fail(errc::bad_structure, "bsell: slice %zu has %zu blocks, expected %zu times %d", s, here,
+           steps, chunk);
+  }
+  std::size_t entries = 0;
+  int const parts = detail::parts_for(static_cast<std::size_t>(stored), 0, 1 << 15);
+  detail::parallel(parts, [&](int part) {
+    std::size_t mine = 0;
+    std::size_t const end = detail::split(slices(), part + 1, parts);
+    for (std::size_t s = detail::split(slices(), part, parts); s < end; ++s)
+      mine += check_slice(s);
+    __atomic_fetch_add(&entries, mine, __ATOMIC_RELAXED);
+  });
+  if (count)
+    nnz = narrow<O>(entries, "number of entries");
+  if (nnz < 0 || entries != static_cast<std::size_t>(nnz))
+    fail(errc::bad_structure, "bsell: the pattern has %zu entries, expected nnz, %lld", entries,
+         static_cast<long long>(nnz));
+}
+
+} // namespace tulle
+
+#include "tulle/format/detail/bsell_build.hpp" // from_csr, to_csr and refill
