@@ -115,12 +115,17 @@ TEST(bsell, round_trips_in_every_shape) {
       }
 }
 
+TEST(bsell, a_slice_fills_a_vector_unless_told_otherwise) {
+  EXPECT_EQ(bsell<double>::from_csr(generate("fem:300").view()).chunk, 4);
+  EXPECT_EQ(bsell<float>::from_csr(generate<float>("fem:300").view()).chunk, 8);
+}
+
 TEST(bsell, refuses_options_that_cannot_be) {
   csr<double> const a(1, 1, {0, 1}, {0}, {1});
   auto const refused = [&](bsell_options const& o, std::vector<std::string> const& what) {
     EXPECT_TRUE(fails_with(errc::unsupported, what, [&] { bsell<double>::from_csr(a.view(), o); }));
   };
-  for (int const bad : {-1, 0, 3, 65, 128})
+  for (int const bad : {-1, 3, 65, 128})
     refused(layout_of(1, bad), {"bsell", "chunk", std::to_string(bad), "power of two"});
   refused(layout_of(1, 4, 6), {"bsell", "sigma", "6", "multiple of chunk, 4"});
   refused(layout_of(1, 4, -4), {"bsell", "sigma", "-4"});

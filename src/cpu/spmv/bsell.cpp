@@ -3,10 +3,9 @@
 // src/cpu/spmv/bsell.cpp:  y = alpha*A*x + beta*y, A in BSELL.
 //
 // A slice's block rows are lanes: x of each block is gathered once for all rows of the block, and
-// values come lane after lane, in pairs where blocks go by fours. Sums of a slice stay in L1. A
-// block row is one thread's, so bits do not depend on their number. The layout is made for GPUs;
-// here bcsr, which needs no gather, is ahead: fem 60000 on two threads of Zen 4, see
-// docs/benchmarks.md.
+// values come lane after lane, in pairs where blocks go by fours. Usual squares keep their sums in
+// registers, others in L1. A block row is one thread's, so bits do not depend on their number. The
+// layout is made for GPUs; here bcsr, which needs no gather, is ahead.
 //
 // Bytes that must move, double with 3 x 3 blocks: 74 a block, where csr has 108.
 //
@@ -16,6 +15,7 @@
 
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/instantiate.hpp"
+#include "kernel/simd.hpp"
 
 namespace tulle::simd::TULLE_ISA {
 namespace {
@@ -72,12 +72,84 @@ HWY_INLINE void gather(product<V, I, O> const& q, std::size_t slice, std::size_t
   }
 }
 
-/// One slice; H x W are its blocks, 0 where that is not known.
-template <int H, int W, class V, class I, class O>
+/// y of the block row that is r in its slice; row s has sum[s * stride].
+template <class V, class I, class O>
+HWY_INLINE void finish(product<V, I, O> const& q, std::size_t slice, std::size_t r, V const* sum,
+                       int stride) {
+  bsell_view<V, I, O> const& a = q.a;
+  std::size_t const place = slice * static_cast<std::size_t>(a.chunk) + r;
+  if (place >= a.block_rows())
+    return;
+  std::int64_t const top = static_cast<std::int64_t>(a.row_at(place)) * a.height;
+  for (int s = 0; s < a.height && top + s < a.rows; ++s) {
+    V const value = sum[s * stride];
+    update(q.y + top + s, q.alpha, value == value ? value : exact_row(q, slice, r, s), q.beta,
+           q.overwrite);
+  }
+}
+
+/// One slice of S x S blocks, as many lanes at a time as a vector has.
+template <int S, class V, class I, class O>
+void run_square(product<V, I, O> const& q, std::size_t slice) {
+  using D = hn::CappedTag<V, 8>;
+  D const d;
+  constexpr std::size_t n = hn::MaxLanes(D());
+  bsell_view<V, I, O> const& a = q.a;
+  detail::bsell_places const at = a.places_of(slice);
+  std::size_t const steps =
+      static_cast<std::size_t>(a.slice_ptr[slice + 1] - a.slice_ptr[slice]) / at.chunk;
+  for (std::size_t first = 0; first < at.chunk; first += n) {
+    hn::Vec<D> sum[S];
+    for (int s = 0; s < S; ++s)
+      sum[s] = hn::Zero(d);
+    // x of n blocks, `stride` apart.
+    auto const load_x = [&](hn::Vec<D>(&x)[S], std::size_t block, std::size_t stride) {
+      I index[n];
+      for (std::size_t r = 0; r < n; ++r)
+        index[r] = static_cast<I>(a.col_at(slice, block + r * stride) * S);
+      for (int j = 0; j < S; ++j)
+        x[j] = gather_loads(d, q.x + j, index);
+    };
+    for (std::size_t k = 0; k < at.fours; k += 2) {
+      hn::Vec<D> x[2][S];
+      std::size_t const block = at.block(k, first);
+      load_x(x[0], block, 2);
+      load_x(x[1], block + 1, 2);
+      V const* const v = a.val + at.value(k, first, 0);
+#pragma GCC unroll 16
+      for (int pair = 0; pair < S * S; ++pair) {
+        int const e0 = 2 * pair, e1 = 2 * pair + 1; // slots of both blocks
+        hn::Vec<D> v0, v1;
+        hn::LoadInterleaved2(d, v + static_cast<std::size_t>(pair) * 4 * at.chunk, v0, v1);
+        hn::Vec<D>& s0 = sum[e0 / S % S];
+        s0 = hn::MulAdd(v0, x[e0 / (S * S)][e0 % S], s0);
+        hn::Vec<D>& s1 = sum[e1 / S % S];
+        s1 = hn::MulAdd(v1, x[e1 / (S * S)][e1 % S], s1);
+      }
+    }
+    for (std::size_t k = at.fours; k < steps; ++k) {
+      hn::Vec<D> x[S];
+      load_x(x, at.block(k, first), 1);
+      V const* const v = a.val + at.value(k, first, 0);
+#pragma GCC unroll 16
+      for (int e = 0; e < S * S; ++e)
+        sum[e / S] = hn::MulAdd(hn::LoadU(d, v + static_cast<std::size_t>(e) * 2 * at.chunk),
+                                x[e % S], sum[e / S]);
+    }
+    V out[S * n];
+    for (int s = 0; s < S; ++s)
+      hn::StoreU(sum[s], d, out + static_cast<std::size_t>(s) * n);
+    for (std::size_t r = 0; r < n; ++r)
+      finish(q, slice, first + r, out + r, static_cast<int>(n));
+  }
+}
+
+/// One slice of any blocks.
+template <class V, class I, class O>
 void run_slice(product<V, I, O> const& q, std::size_t slice) {
   bsell_view<V, I, O> const& a = q.a;
-  int const h = H ? H : a.height;
-  int const w = W ? W : a.width;
+  int const h = a.height;
+  int const w = a.width;
   int const size = h * w;
   int const n = a.chunk;
   auto const chunk = static_cast<std::size_t>(n);
@@ -94,7 +166,6 @@ void run_slice(product<V, I, O> const& q, std::size_t slice) {
     gather(q, slice, block, 2, n, w, xs);
     gather(q, slice, block + 1, 2, n, w, xs + side * lanes);
     V const* v = a.val + at.value(k, 0, 0);
-#pragma GCC unroll 16
     for (int pair = 0; pair < size; ++pair, v += 4 * n) {
       int const e0 = 2 * pair % size, e1 = (2 * pair + 1) % size;
       V const* const x0 = xs + (2 * pair / size * side + e0 % w) * lanes;
@@ -119,27 +190,20 @@ void run_slice(product<V, I, O> const& q, std::size_t slice) {
         s0[r] = mul_add(v[r], x0[r], s0[r]);
     }
   }
-  std::size_t const left = a.block_rows() - slice * chunk;
-  for (std::size_t r = 0; r < (left < chunk ? left : chunk); ++r) {
-    std::int64_t const top = static_cast<std::int64_t>(a.row_at(slice * chunk + r)) * h;
-    for (int s = 0; s < h && top + s < a.rows; ++s) {
-      V value = sum[static_cast<std::size_t>(s * lanes) + r];
-      if (value != value)
-        value = exact_row(q, slice, r, s);
-      update(q.y + top + s, q.alpha, value, q.beta, q.overwrite);
-    }
-  }
+  for (std::size_t r = 0; r < chunk; ++r)
+    finish(q, slice, r, sum + r, lanes);
 }
 
 template <class V, class I, class O>
 void multiply(product<V, I, O> const& q, plan_view const& p) {
   bsell_view<V, I, O> const& a = q.a;
   using function = void (*)(product<V, I, O> const&, std::size_t);
-  int const square = a.height == a.width ? a.height : 0;
-  function const run = square == 2   ? run_slice<2, 2, V, I, O>
-                       : square == 3 ? run_slice<3, 3, V, I, O>
-                       : square == 4 ? run_slice<4, 4, V, I, O>
-                                     : run_slice<0, 0, V, I, O>;
+  constexpr int n = hn::MaxLanes(hn::CappedTag<V, 8>());
+  bool const is_square = a.height == a.width && a.cols % a.width == 0 && a.chunk % n == 0;
+  function const run = is_square && a.width == 2   ? run_square<2, V, I, O>
+                       : is_square && a.width == 3 ? run_square<3, V, I, O>
+                       : is_square && a.width == 4 ? run_square<4, V, I, O>
+                                                   : run_slice<V, I, O>;
   auto const slices = static_cast<std::int64_t>(a.slices());
   std::int64_t const piece = slices / (pieces * p.threads) + 1;
 #pragma omp parallel for num_threads(p.threads) schedule(dynamic, piece)

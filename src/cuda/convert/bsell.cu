@@ -76,7 +76,7 @@ template <class V, class I, class O>
 bsell_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, bsell_options o,
                                             result const& to) {
   void* const stream = to.stream();
-  o = detail::checked_bsell_options(o);
+  o = detail::checked_bsell_options<V>(o);
   canonical<V, I, O> const canon(a, stream);
   passing_result const passing(stream);
   bcsr_view<V, I, O, space::device> const b =

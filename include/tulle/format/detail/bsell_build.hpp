@@ -9,8 +9,11 @@ namespace tulle {
 namespace detail {
 
 /// Options that can be, as they will be; errc::unsupported for others.
-inline bsell_options checked_bsell_options(bsell_options o) {
+template <class V>
+bsell_options checked_bsell_options(bsell_options o) {
   checked_bcsr_options({o.rows, o.cols, o.limit, false});
+  if (o.chunk == 0)
+    o.chunk = 32 / static_cast<int>(sizeof(V)); // a vector of 256 bits
   if (o.chunk < 1 || o.chunk > 64 || (o.chunk & (o.chunk - 1)) != 0)
     fail(errc::unsupported, "bsell: option chunk is %d, expected a power of two up to 64", o.chunk);
   if (o.sigma != 1 && (o.sigma < 1 || o.sigma % o.chunk != 0))
@@ -94,11 +97,60 @@ std::uint64_t bits_of_block(I const* col, int rows, int width, I left, O const* 
   return bits;
 }
 
+/// Whether a has the columns of the blocks at a place, which have no holes: the rows of a block row
+/// are alike.
+template <class V, class I, class O>
+bool is_whole_place(bsell_view<V, I, O> const& b, std::size_t p, std::size_t s, std::size_t r,
+                    bsell_places const& at, csr_view<V, I, O> const& a) {
+  std::size_t const top =
+      static_cast<std::size_t>(b.row_at(p)) * static_cast<std::size_t>(b.height);
+  auto const blocks = static_cast<std::size_t>(b.len[p]);
+  auto const n = static_cast<O>(blocks * static_cast<std::size_t>(b.width));
+  I const* const first = a.col + a.row_ptr[top];
+  std::size_t const end = std::min(static_cast<std::size_t>(b.rows),
+                                   top + static_cast<std::size_t>(b.height)); // less: no blocks
+  for (std::size_t i = top; i < end; ++i)
+    if (a.row_ptr[i + 1] - a.row_ptr[i] != n ||
+        (i != top && !same(a.col + a.row_ptr[i], first, static_cast<std::size_t>(n))))
+      return false;
+  return known_side(b.width, [&](auto w) {
+    I other = 0; // no branch an entry
+    I const* c = first;
+    for (std::size_t k = 0; k < blocks; ++k) {
+      I const left = static_cast<I>(b.col_at(s, at.block(k, r)) * w);
+      for (int e = 0; e < w; ++e)
+        other |= static_cast<I>(*c++ ^ static_cast<I>(left + e));
+    }
+    return other == 0;
+  });
+}
+
+template <class V, class I, class O>
+void fill_whole_place(bsell_view<V, I, O> const& b, std::size_t p, std::size_t r,
+                      bsell_places const& at, csr_view<V, I, O> const& a, V* val) {
+  auto const blocks = static_cast<std::size_t>(b.len[p]);
+  V const* const from =
+      a.val + a.row_ptr[static_cast<std::size_t>(b.row_at(p)) * static_cast<std::size_t>(b.height)];
+  known_side(b.width, [&](auto w) {
+    known_side(b.height, [&](auto h) {
+      for (std::size_t k = 0; k < blocks; ++k) {
+        V* const to = val + at.first(k, r);
+        std::size_t const row = blocks * static_cast<std::size_t>(w);
+        V const* const block = from + k * static_cast<std::size_t>(w);
+        for (int i = 0; i < h; ++i)
+          for (int e = 0; e < w; ++e)
+            to[at.slot(k, static_cast<std::size_t>(i * w + e))] =
+                block[static_cast<std::size_t>(i) * row + static_cast<std::size_t>(e)];
+      }
+    });
+  });
+}
+
 } // namespace detail
 
 template <class V, class I, class O>
 bsell<V, I, O> bsell<V, I, O>::from_csr(csr_view<V, I, O> a, bsell_options o, cpu const& where) {
-  o = detail::checked_bsell_options(o);
+  o = detail::checked_bsell_options<V>(o);
   auto const b = bcsr<V, I, O>::from_csr(a, {o.rows, o.cols, o.limit, false}, where);
   bsell c;
   c.rows = a.rows;
@@ -229,15 +281,19 @@ template <class V, class I, class O>
 void bsell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   bsell_view<V, I, O> const to = view();
   auto const slots = static_cast<std::size_t>(to.size());
-  std::uint64_t const whole = slots == 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << slots) - 1;
   auto const bits = [&](std::size_t block) {
-    return to.pattern ? detail::bits_at(to.pattern, block * slots, to.size()) : whole;
+    return detail::bits_at(to.pattern, block * slots, to.size());
+  };
+  int const parts = detail::parts_for(val.size() + len.size(), where.threads);
+  auto const each_part = [&](auto const& f) {
+    if (!len.empty())
+      detail::parallel(parts, [&](int part) { detail::each_place(to, part, parts, f); });
   };
   // f(k, slice, row of it, where things lie, column, rows, first, last) for each block of c, which
-  // is block k of that row but for those that store nothing; false where f is or one is missing.
+  // is block k of that row but for those that store nothing, where blocks have holes; false where f
+  // is or one is missing.
   auto const walk = [&](csr_view<V, I, O> const& c, auto&& f) {
     bool good = true;
-    int const parts = detail::parts_for(val.size() + len.size(), where.threads);
     auto const each = [&](std::size_t p, std::size_t s, std::size_t r,
                           detail::bsell_places const& at) {
       auto const n = static_cast<std::size_t>(len[p]);
@@ -257,13 +313,21 @@ void bsell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
       if (!same || k != n)
         __atomic_store_n(&good, false, __ATOMIC_RELAXED);
     };
-    if (!len.empty())
-      detail::parallel(parts, [&](int part) { detail::each_place(to, part, parts, each); });
+    each_part(each);
     return good;
   };
   detail::refill_if(
       "bsell", rows, cols, nnz, a, where,
       [&](csr_view<V, I, O> const& c) {
+        if (!to.pattern) {
+          bool good = true;
+          each_part(
+              [&](std::size_t p, std::size_t s, std::size_t r, detail::bsell_places const& at) {
+                if (!detail::is_whole_place(to, p, s, r, at, c))
+                  __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+              });
+          return good;
+        }
         return walk(c, [&](std::size_t k, std::size_t s, std::size_t r,
                            detail::bsell_places const& at, I j, int rows_of, O const* first,
                            O const* last) {
@@ -274,6 +338,11 @@ void bsell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
         });
       },
       [&](csr_view<V, I, O> const& c) {
+        if (!to.pattern)
+          return each_part(
+              [&](std::size_t p, std::size_t, std::size_t r, detail::bsell_places const& at) {
+                detail::fill_whole_place(to, p, r, at, c, val.data());
+              });
         walk(c, [&](std::size_t k, std::size_t, std::size_t r, detail::bsell_places const& at, I j,
                     int rows_of, O const* first, O const* last) {
           for (int s = 0; s < rows_of; ++s)
