@@ -24,7 +24,8 @@
 /// From       Boisvert, Pozo & Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996;
 ///            `vector` and `unsigned-integer` are extensions known from fast_matrix_market.
 #pragma once
-#include "tulle/core/registry.hpp"
+#include "tulle/format/coo.hpp"
+#include "tulle/format/csr.hpp"
 
 #include <cstdint>
 #include <iosfwd>
