@@ -113,8 +113,8 @@ csr<V, I, I> without_zeros(csr<V, I, I> a) {
 
 // The bound reads what a call must read, A and B, and what it must write, C.
 template <class V, class I>
-std::vector<record> run(std::string const& matrix, csr<V, I, I> const& source, options const& o,
-                        std::vector<std::string>& remarks) {
+std::vector<record> run_add(std::string const& matrix, csr<V, I, I> const& source, options const& o,
+                            std::vector<std::string>& remarks) {
   if (o.with == "transpose" && source.rows != source.cols) {
     remarks.push_back(matrix + " is not square and has no sum with its transpose");
     return {};
@@ -147,7 +147,7 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& source, o
 
 std::vector<record> sums(std::string const& matrix, options const& o,
                          std::vector<std::string>& remarks) {
-  return with_matrix(matrix, o, [&](auto const& a) { return run(matrix, a, o, remarks); });
+  return with_matrix(matrix, o, [&](auto const& a) { return run_add(matrix, a, o, remarks); });
 }
 
 } // namespace tulle::bench

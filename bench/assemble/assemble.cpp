@@ -54,8 +54,8 @@ contestant make_tulle(assemble_problem<V, I> const& p) {
 
 // The bound reads what a call must read, the triplets, and what it must write, the matrix.
 template <class V, class I>
-std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
-                        std::vector<std::string>& remarks) {
+std::vector<record> run_assemble(std::string const& matrix, csr<V, I, I> const& a, options const& o,
+                                 std::vector<std::string>& remarks) {
   csr<V, I, I> const expected = a.to_csr({.threads = threads_of(o)});
   triplets<V, I> const t(expected);
   assemble_problem<V, I> const p{a.rows, a.cols, t.row, t.col, t.val, threads_of(o)};
@@ -90,7 +90,7 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
 
 std::vector<record> assemblies(std::string const& matrix, options const& o,
                                std::vector<std::string>& remarks) {
-  return with_matrix(matrix, o, [&](auto const& a) { return run(matrix, a, o, remarks); });
+  return with_matrix(matrix, o, [&](auto const& a) { return run_assemble(matrix, a, o, remarks); });
 }
 
 } // namespace tulle::bench

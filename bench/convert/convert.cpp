@@ -75,8 +75,8 @@ contestant make_there(std::shared_ptr<device_matrix> const& csr_there, layout co
 }
 
 template <class V, class I>
-std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
-                        std::vector<std::string>& remarks) {
+std::vector<record> run_convert(std::string const& matrix, csr<V, I, I> const& a, options const& o,
+                                std::vector<std::string>& remarks) {
   convert_problem<V, I> const p{a.view(), threads_of(o)};
   csr<V, I, I> const expected = a.to_csr({.threads = p.threads});
   contest c;
@@ -123,7 +123,7 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
 
 std::vector<record> conversions(std::string const& matrix, options const& o,
                                 std::vector<std::string>& remarks) {
-  return with_matrix(matrix, o, [&](auto const& a) { return run(matrix, a, o, remarks); });
+  return with_matrix(matrix, o, [&](auto const& a) { return run_convert(matrix, a, o, remarks); });
 }
 
 } // namespace tulle::bench

@@ -225,8 +225,8 @@ std::vector<stretch> must_move(operands<V, I> const& x, function f, csr<V, I, I>
 }
 
 template <class V, class I>
-std::vector<record> run(std::string const& spec, shape const& s, options const& o,
-                        std::vector<std::string>& remarks) {
+std::vector<record> run_level1(std::string const& spec, shape const& s, options const& o,
+                               std::vector<std::string>& remarks) {
   narrow<I>(s.length, "the length of the vector");
   operands<V, I> with(s);
   csr<V, I, I> const sum = with.sum();
@@ -286,7 +286,8 @@ std::vector<record> run(std::string const& spec, shape const& s, options const& 
 std::vector<record> vector_calls(std::string const& spec, options const& o,
                                  std::vector<std::string>& remarks) {
   shape const s = shape_of(spec);
-  return with_types(o, [&]<class V, class I>(V, I) { return run<V, I>(spec, s, o, remarks); });
+  return with_types(o,
+                    [&]<class V, class I>(V, I) { return run_level1<V, I>(spec, s, o, remarks); });
 }
 
 } // namespace tulle::bench

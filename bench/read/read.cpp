@@ -51,8 +51,8 @@ contestant make_tulle(read_problem<V, I> const& p, std::string const& format, Re
 }
 
 template <class V, class I>
-std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
-                        std::vector<std::string>& remarks) {
+std::vector<record> run_read(std::string const& matrix, csr<V, I, I> const& a, options const& o,
+                             std::vector<std::string>& remarks) {
   std::unique_ptr<written> made;
   if (app::is_generator(matrix))
     made = std::make_unique<written>(a);
@@ -85,7 +85,7 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
 
 std::vector<record> reads(std::string const& matrix, options const& o,
                           std::vector<std::string>& remarks) {
-  return with_matrix(matrix, o, [&](auto const& a) { return run(matrix, a, o, remarks); });
+  return with_matrix(matrix, o, [&](auto const& a) { return run_read(matrix, a, o, remarks); });
 }
 
 } // namespace tulle::bench

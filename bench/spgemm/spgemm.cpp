@@ -117,8 +117,8 @@ contestant make_planned(spgemm_problem<V, I> const& p) {
 }
 
 template <class V, class I>
-std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
-                        std::vector<std::string>& remarks) {
+std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a, options const& o,
+                               std::vector<std::string>& remarks) {
   bool const is_aat = o.product == "aat";
   if (!is_aat && a.rows != a.cols) {
     remarks.push_back(matrix + " is not square and has no product with itself");
@@ -154,7 +154,7 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
 
 std::vector<record> spgemm(std::string const& matrix, options const& o,
                            std::vector<std::string>& remarks) {
-  return with_matrix(matrix, o, [&](auto const& a) { return run(matrix, a, o, remarks); });
+  return with_matrix(matrix, o, [&](auto const& a) { return run_spgemm(matrix, a, o, remarks); });
 }
 
 } // namespace tulle::bench

@@ -10,8 +10,8 @@ namespace tulle::bench {
 namespace {
 
 template <class V, class I>
-std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, int columns,
-                        options const& o, std::vector<std::string>& remarks) {
+std::vector<record> run_spmm(std::string const& matrix, csr<V, I, I> const& a, int columns,
+                             options const& o, std::vector<std::string>& remarks) {
   auto const width = static_cast<std::size_t>(columns);
   array<V> const x = operand<V>(static_cast<std::size_t>(a.cols) * width);
   array<V> y(static_cast<std::size_t>(a.rows) * width, V(0));
@@ -37,7 +37,7 @@ std::vector<record> spmm(std::string const& matrix, options const& o,
   return with_matrix(matrix, o, [&](auto const& a) {
     std::vector<record> all;
     for (int const columns : o.columns)
-      for (record const& r : run(matrix, a, columns, o, remarks))
+      for (record const& r : run_spmm(matrix, a, columns, o, remarks))
         all.push_back(r);
     return all;
   });

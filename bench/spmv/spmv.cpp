@@ -68,8 +68,8 @@ std::vector<spmv_method> wanted_methods(format f, options const& o) {
 }
 
 template <class V, class I>
-std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
-                        std::vector<std::string>& remarks) {
+std::vector<record> run_spmv(std::string const& matrix, csr<V, I, I> const& a, options const& o,
+                             std::vector<std::string>& remarks) {
   app::progress progress(matrix);
   array<V> const x = operand<V>(static_cast<std::size_t>(a.cols));
   array<V> y(static_cast<std::size_t>(a.rows), V(0));
@@ -138,7 +138,7 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
 
 std::vector<record> spmv(std::string const& matrix, options const& o,
                          std::vector<std::string>& remarks) {
-  return with_matrix(matrix, o, [&](auto const& a) { return run(matrix, a, o, remarks); });
+  return with_matrix(matrix, o, [&](auto const& a) { return run_spmv(matrix, a, o, remarks); });
 }
 
 } // namespace tulle::bench

@@ -47,8 +47,8 @@ contestant make_planned(transpose_problem<V, I> const& p) {
 
 // The bound reads what a call must read, A, and what it must write, A^T.
 template <class V, class I>
-std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, options const& o,
-                        std::vector<std::string>& remarks) {
+std::vector<record> run_transpose(std::string const& matrix, csr<V, I, I> const& a,
+                                  options const& o, std::vector<std::string>& remarks) {
   transpose_problem<V, I> const p{a.view(), threads_of(o)};
   csr<V, I, I> const expected = transposed(p.a);
   contest c;
@@ -73,7 +73,8 @@ std::vector<record> run(std::string const& matrix, csr<V, I, I> const& a, option
 
 std::vector<record> transposes(std::string const& matrix, options const& o,
                                std::vector<std::string>& remarks) {
-  return with_matrix(matrix, o, [&](auto const& a) { return run(matrix, a, o, remarks); });
+  return with_matrix(matrix, o,
+                     [&](auto const& a) { return run_transpose(matrix, a, o, remarks); });
 }
 
 } // namespace tulle::bench

@@ -7,7 +7,7 @@
 // way; others are sorted row by row. A file already sorted by row needs no second copy: its columns
 // and values are the matrix.
 #include "tulle/core/error.hpp"
-#include "tulle/core/types.def"
+#include "tulle/core/registry.hpp" // members that the library has already
 #include "tulle/format/detail/counting_sort.hpp"
 
 #include "io/matrix_market_parse.hpp"

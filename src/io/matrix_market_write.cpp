@@ -7,8 +7,7 @@
 // gzip file like any other, costs at most 0.3 % in size, and lets deflate, 15 times slower than
 // the rest, run on all threads.
 #include "tulle/core/error.hpp"
-#include "tulle/core/types.def"
-#include "tulle/format/csc.hpp"
+#include "tulle/core/registry.hpp" // members that the library has already
 #include "tulle/io/matrix_market.hpp"
 
 #include "io/parse_number.hpp"

@@ -68,6 +68,20 @@ struct owner_traits {
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 
+// The library has the members of every format over every type pair that is built.
+#define TULLE_IN_LIBRARY(tag, V, I, O, format)                                                     \
+  extern template struct format<V, I, O>;                                                          \
+  extern template struct format##_view<V, I, O>;
+#define TULLE_IN_LIBRARY_every(format) TULLE_TYPES(TULLE_IN_LIBRARY, format)
+#define TULLE_IN_LIBRARY_basic(format)                                                             \
+  TULLE_IN_LIBRARY_every(format) TULLE_BASIC_TYPES(TULLE_IN_LIBRARY, format)
+#define TULLE_FORMAT(name, types, spmv) TULLE_IN_LIBRARY_##types(name)
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
+#undef TULLE_IN_LIBRARY_every
+#undef TULLE_IN_LIBRARY_basic
+#undef TULLE_IN_LIBRARY
+
 /// Every format over one type pair, as a std::tuple: for tests and sweeps.
 template <class V, class I, class O>
 struct formats_over {

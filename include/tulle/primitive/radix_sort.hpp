@@ -17,6 +17,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 namespace tulle::primitive {
 namespace detail {
@@ -267,10 +268,10 @@ void with_buckets(I const* row, I const* col, V const* val, std::size_t n, I row
   int const row_bits = static_cast<int>(std::bit_width(static_cast<U>(rows - 1)));
   int const col_bits = static_cast<int>(std::bit_width(static_cast<U>(cols - 1)));
   __extension__ using wide = unsigned __int128;
-  if (row_bits + col_bits < 64) {
+  if (std::numeric_limits<I>::digits < 32 || row_bits + col_bits < 64) {
     radix_buckets<std::uint64_t, V> buckets(row, col, val, n, row_bits, col_bits, where);
     f(buckets, col_bits);
-  } else {
+  } else if constexpr (std::numeric_limits<I>::digits >= 32) {
     radix_buckets<wide, V> buckets(row, col, val, n, row_bits, col_bits, where);
     f(buckets, col_bits);
   }

@@ -17,6 +17,56 @@
 namespace tulle::simd::TULLE_ISA {
 namespace {
 
+/// Whether what is found for tiny row i serves the next one too.
+template <class I, class O>
+bool starts_program(product_pattern<I, O> const& c, i64 i, i64 last) {
+  return c.t.kinds && i + 1 < last && c.t.kinds[i + 1] == row_kind::program;
+}
+
+template <class I, class O>
+HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
+                            list_scratch<no_value, I> const& s, std::uint8_t* flags) {
+  tiny_row<I, O> tiny;
+  auto* const row_ptr = static_cast<O*>(c.t.row_ptr);
+  i64 sum = 0, n = 0; // n: of the row before
+  for (i64 i = first; i < last; ++i) {
+    row_kind const kind = c.kind(i);
+    switch (kind) {
+    case row_kind::empty:
+      n = 0;
+      break;
+    case row_kind::copy:
+      n = c.b.length(c.b_row(c.a.begin(i)));
+      break;
+    case row_kind::tiny:
+      if (starts_program(c, i, last)) {
+        tiny.move_to(c, i, true);
+        n = tiny.entries;
+      } else {
+        n = tiny.count(c, i);
+      }
+      break;
+    case row_kind::program:
+      tiny.move_to(c, i);
+      n = tiny.entries;
+      break;
+    case row_kind::dense:
+      n = dense_row<I, O>::count(c, i, flags);
+      break;
+    case row_kind::follows:
+      if (i == first)
+        n = dense_row<I, O>::count(c, i, flags);
+      break;
+    default:
+      n = list_row<I>::template run<false>(kind, c, i, s, row_out<no_value, I>{});
+    }
+    sum += n;
+    if (row_ptr)
+      row_ptr[i + 1] = static_cast<O>(sum); // fits if all of C does
+  }
+  return sum;
+}
+
 template <class V, class I, class O>
 struct spgemm_csr {
   using value = plain<V>;
@@ -49,54 +99,10 @@ struct spgemm_csr {
     lists_at(t, at, used).clear(t, cols(t));
   }
 
-  /// Whether what is found for tiny row i serves the next one too.
-  static bool starts_program(product<V, I, O> const& c, i64 i, i64 last) {
-    return c.t.kinds && i + 1 < last && c.t.kinds[i + 1] == row_kind::program;
-  }
-
   static i64 count(spgemm_task const& t, i64 first, i64 last, void* at) {
-    product<V, I, O> const c(t);
     std::size_t used = 0;
-    lists const s = lists_at(t, at, used);
-    tiny_row<I, O> tiny;
-    auto* const row_ptr = static_cast<O*>(t.row_ptr);
-    i64 sum = 0, n = 0; // n: of the row before
-    for (i64 i = first; i < last; ++i) {
-      row_kind const kind = c.kind(i);
-      switch (kind) {
-      case row_kind::empty:
-        n = 0;
-        break;
-      case row_kind::copy:
-        n = c.b.length(c.b_row(c.a.begin(i)));
-        break;
-      case row_kind::tiny:
-        if (starts_program(c, i, last)) {
-          tiny.move_to(c, i, true);
-          n = tiny.entries;
-        } else {
-          n = tiny.count(c, i);
-        }
-        break;
-      case row_kind::program:
-        tiny.move_to(c, i);
-        n = tiny.entries;
-        break;
-      case row_kind::dense:
-        n = dense_row<I, O>::count(c, i, static_cast<std::uint8_t*>(at));
-        break;
-      case row_kind::follows:
-        if (i == first)
-          n = dense_row<I, O>::count(c, i, static_cast<std::uint8_t*>(at));
-        break;
-      default:
-        n = list_row<V, I, O>::template run<false>(kind, c, i, s, {});
-      }
-      sum += n;
-      if (row_ptr)
-        row_ptr[i + 1] = static_cast<O>(sum); // fits if all of C does
-    }
-    return sum;
+    return count_rows<I, O>(product<V, I, O>(t), first, last, lists_at(t, at, used).columns(),
+                            static_cast<std::uint8_t*>(at));
   }
 
   static void copy(product<V, I, O> const& c, i64 i) {
@@ -149,8 +155,8 @@ struct spgemm_csr {
         break;
       }
       default:
-        list_row<V, I, O>::template run<true>(kind, c, i, s,
-                                              {c.c_col + c.start(i), c.c_val + c.start(i)});
+        list_row<I>::template run<true>(
+            kind, c, i, s, row_out<value, I>{c.c_col + c.start(i), c.c_val + c.start(i)});
       }
     }
   }

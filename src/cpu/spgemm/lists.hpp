@@ -42,6 +42,8 @@ HWY_INLINE i64 slots_for(i64 n) {
   return slots;
 }
 
+struct no_value {}; // of columns that are only counted
+
 /// Scratch of these rows: a table, and two lists. The table is empty between rows.
 template <class V, class I>
 struct list_scratch {
@@ -83,6 +85,9 @@ struct list_scratch {
                            in_lines(row_heap<I>::slots(heads) * 4) + in_lines(heads * 4) + heads * 8
                      : 0);
     return used;
+  }
+  list_scratch<no_value, I> columns() const {
+    return {key, nullptr, slot, {col[0], col[1]}, {}, heap};
   }
   void clear(spgemm_task const& t, i64 cols) const {
     if (has(t, row_kind::hash))
@@ -129,21 +134,21 @@ int sort_lists(list_scratch<V, I> const& s, i64 n) {
     for (i64 at = 0; at < n; at += 2 * run) {
       i64 const na = n - at < run ? n - at : run;
       i64 const nb = n - at - na < run ? n - at - na : run;
-      merge_runs<values>(s.col[from] + at, s.val[from] + at, na, s.col[from] + at + na,
-                         s.val[from] + at + na, nb, s.col[from ^ 1] + at, s.val[from ^ 1] + at);
+      i64 const v = values ? at : 0; // there is no list of values without any
+      merge_runs<values>(s.col[from] + at, s.val[from] + v, na, s.col[from] + at + na,
+                         s.val[from] + v + (values ? na : 0), nb, s.col[from ^ 1] + at,
+                         s.val[from ^ 1] + v);
     }
   return from;
 }
 
-template <class V, class I, class O>
+/// C is product<V, I, O> where rows are filled; where they are counted product_pattern<I, O>, so
+/// that counting is compiled once for all values.
+template <class I>
 struct list_row {
-  using value = plain<V>;
-  using scratch = list_scratch<value, I>;
-  using operands = product<V, I, O>;
-
   /// Expand, sort, compress.
-  template <bool fill>
-  static i64 esc(operands const& c, i64 i, scratch const& s, row_out<value, I> out) {
+  template <bool fill, class C, class V>
+  static i64 esc(C const& c, i64 i, list_scratch<V, I> const& s, row_out<V, I> out) {
     i64 n = 0;
     for (i64 k = c.a.begin(i), end = c.a.begin(i + 1); k < end; ++k) {
       i64 const j = c.b_row(k);
@@ -168,23 +173,23 @@ struct list_row {
   }
 
   /// One row of B after another is merged into the list that is there.
-  template <bool fill>
-  static i64 merge(operands const& c, i64 i, scratch const& s, row_out<value, I> out) {
+  template <bool fill, class C, class V>
+  static i64 merge(C const& c, i64 i, list_scratch<V, I> const& s, row_out<V, I> out) {
     int from = 0;
     i64 n = 0;
     for (i64 k = c.a.begin(i), end = c.a.begin(i + 1); k < end; ++k) {
       i64 const j = c.b_row(k), to = c.b.begin(j + 1);
       I const* const col = s.col[from];
-      value const* const val = s.val[from];
+      V const* const val = s.val[from];
       I* const next = s.col[from ^ 1];
-      value* const next_val = s.val[from ^ 1];
+      V* const next_val = s.val[from ^ 1];
       i64 p = 0, q = c.b.begin(j), m = 0;
       while (p < n || q < to) {
         bool const old = q == to || (p < n && col[p] <= c.b.col[q]);
         bool const fresh = p == n || (q < to && c.b.col[q] <= col[p]);
         next[m] = old ? col[p] : c.b.col[q];
         if constexpr (fill) {
-          value sum = old ? val[p] : nothing<value>();
+          V sum = old ? val[p] : nothing<V>();
           if (fresh)
             sum = sum + times(c.a_val[k], c.b_val[q]);
           next_val[m] = sum;
@@ -198,14 +203,14 @@ struct list_row {
     }
     if constexpr (fill) {
       std::memcpy(out.col, s.col[from], static_cast<std::size_t>(n) * sizeof(I));
-      std::memcpy(out.val, s.val[from], static_cast<std::size_t>(n) * sizeof(value));
+      std::memcpy(out.val, s.val[from], static_cast<std::size_t>(n) * sizeof(V));
     }
     return n;
   }
 
   /// The smallest head of all rows of B, again and again.
-  template <bool fill>
-  static i64 heap(operands const& c, i64 i, scratch const& s, row_out<value, I> out) {
+  template <bool fill, class C, class V>
+  static i64 heap(C const& c, i64 i, list_scratch<V, I> const& s, row_out<V, I> out) {
     auto const heads = static_cast<std::size_t>(c.a.length(i));
     std::size_t const slots = row_heap<I>::slots(heads);
     auto* const keys = reinterpret_cast<head<I>*>(s.heap);
@@ -226,7 +231,7 @@ struct list_row {
       head<I> const top = h.peek().key;
       i64 const k = first + top.row, p = at[top.row]++;
       if constexpr (fill) {
-        value const term = times(c.a_val[k], c.b_val[p]);
+        V const term = times(c.a_val[k], c.b_val[p]);
         if (top.col != last) {
           out.col[n] = top.col;
           out.val[n] = term;
@@ -245,8 +250,8 @@ struct list_row {
   }
 
   /// A table of columns with linear probing; what it holds is sorted afterwards.
-  template <bool fill>
-  static i64 hash(operands const& c, i64 i, i64 products, scratch const& s, row_out<value, I> out) {
+  template <bool fill, class C, class V>
+  static i64 hash(C const& c, i64 i, i64 products, list_scratch<V, I> const& s, row_out<V, I> out) {
     i64 const cols = static_cast<i64>(c.b.cols);
     i64 const mask = slots_for(products < cols ? products : cols) - 1;
     int const shift = 64 - __builtin_popcountll(static_cast<unsigned long long>(mask));
@@ -265,7 +270,7 @@ struct list_row {
           s.slot[n++] = static_cast<std::int32_t>(at);
         }
         if constexpr (fill) {
-          value const term = times(c.a_val[k], c.b_val[p]);
+          V const term = times(c.a_val[k], c.b_val[p]);
           s.sum[at] = is_new ? term : s.sum[at] + term;
         }
       }
@@ -280,13 +285,13 @@ struct list_row {
     if constexpr (fill) {
       int const from = c.t.sorted ? sort_lists<true>(s, n) : 0;
       std::memcpy(out.col, s.col[from], static_cast<std::size_t>(n) * sizeof(I));
-      std::memcpy(out.val, s.val[from], static_cast<std::size_t>(n) * sizeof(value));
+      std::memcpy(out.val, s.val[from], static_cast<std::size_t>(n) * sizeof(V));
     }
     return n;
   }
 
-  template <bool fill>
-  static i64 run(row_kind kind, operands const& c, i64 i, scratch const& s, row_out<value, I> out) {
+  template <bool fill, class C, class V>
+  static i64 run(row_kind kind, C const& c, i64 i, list_scratch<V, I> const& s, row_out<V, I> out) {
     switch (kind) {
     case row_kind::esc:
       return esc<fill>(c, i, s, out);

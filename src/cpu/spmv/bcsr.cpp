@@ -58,9 +58,13 @@ HWY_NOINLINE void sum_apart(V const* val, I const* col, V const* x, std::int64_t
   Blocks::sum(val, col, x, k, end, h, 0, out);
 }
 
+template <class V, class I>
+using sum_function = void (*)(V const*, I const*, V const*, std::int64_t, std::int64_t, int, V*);
+
 /// Blocks whose loads would reach beyond x or val: the same sums on copies, zeros behind them.
-template <class Blocks, class V, class I, class O>
-HWY_NOINLINE void add_copied(product<V, I, O> const& q, std::int64_t k, std::int64_t end, V* out) {
+template <class V, class I, class O>
+HWY_NOINLINE void add_copied(product<V, I, O> const& q, std::int64_t k, std::int64_t end, V* out,
+                             sum_function<V, I> sum_of_block) {
   int const size = q.h * q.w;
   for (; k < end; ++k) {
     V val[side * side + side] = {};
@@ -72,7 +76,7 @@ HWY_NOINLINE void add_copied(product<V, I, O> const& q, std::int64_t k, std::int
       x[j] = q.x[left + j];
     I const zero = 0;
     V sum[side] = {};
-    sum_apart<Blocks>(val, &zero, x, 0, 1, q.h, sum);
+    sum_of_block(val, &zero, x, 0, 1, q.h, sum);
     for (int r = 0; r < q.h; ++r)
       out[r] = out[r] + sum[r];
   }
@@ -90,7 +94,7 @@ HWY_INLINE void sum_blocks(product<V, I, O> const& q, std::int64_t k, std::int64
   else
     sum_apart<Blocks>(q.val, q.col, q.x, k, stop, q.h, out);
   if (stop < end)
-    add_copied<Blocks>(q, stop, end, out);
+    add_copied(q, stop, end, out, sum_apart<Blocks, V, I>);
 }
 
 /// The rows of block row i whose sum is NaN, from their entries alone.

@@ -48,6 +48,20 @@ void spmv(V alpha, csr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
 
 } // namespace
 
+#define TULLE_SHARED(tag, V, I, O)                                                                 \
+  void multiply_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,         \
+                     std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {             \
+    product_by_rows(alpha, ptr, col, val, rows, nnz, x, beta, y, p);                               \
+  }                                                                                                \
+  void scatter_lines(V alpha, O const* ptr, I const* target, V const* val, std::int64_t lines,     \
+                     std::int64_t targets, std::int64_t nnz, V const* x, V beta, V* y,             \
+                     plan_view const& p) {                                                         \
+    product_by_lines(alpha, ptr, target, val, lines, targets, nnz, x, beta, y, p);                 \
+  }
+TULLE_TYPES(TULLE_SHARED)
+TULLE_BASIC_TYPES(TULLE_SHARED)
+#undef TULLE_SHARED
+
 TULLE_INSTANTIATE_SPMV_BASIC(csr)
 
 } // namespace tulle::simd::TULLE_ISA

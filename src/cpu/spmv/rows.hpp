@@ -8,6 +8,8 @@
 // depends on the matrix alone, so the bits do not depend on the number of threads, one row of any
 // length is shared by all of them, and a million empty rows are work like any other.
 #pragma once
+#include "tulle/core/types.def"
+
 #include "kernel/chunks.hpp"
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
@@ -385,8 +387,8 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
 }
 
 template <class V, class I, class O>
-void multiply_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
-                   std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
+void product_by_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
+                     std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
   if (rows == 0)
     return;
   auto const* const a = as_plain(&alpha);
@@ -399,4 +401,14 @@ void multiply_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64
 }
 
 } // namespace
+
+// product_by_rows() as compiled with csr.cpp, for other formats with rows of this kind: 10 s for
+// each that compiles its own.
+#define TULLE_ROWS(tag, V, I, O)                                                                   \
+  void multiply_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,         \
+                     std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p);
+TULLE_TYPES(TULLE_ROWS)
+TULLE_BASIC_TYPES(TULLE_ROWS)
+#undef TULLE_ROWS
+
 } // namespace tulle::simd::TULLE_ISA

@@ -9,6 +9,8 @@
 // block touches all of y that may be one block, and then one thread. No atomic, no order that
 // depends on the schedule.
 #pragma once
+#include "tulle/core/types.def"
+
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
 
@@ -148,9 +150,9 @@ void multiply_scatter(V alpha, std::int64_t targets, std::int64_t units, V beta,
 
 /// csc, or csr transposed: `ptr` over `lines`, each line j scaled by x[j].
 template <class V, class I, class O>
-void scatter_lines(V alpha, O const* ptr, I const* target, V const* val, std::int64_t lines,
-                   std::int64_t targets, std::int64_t nnz, V const* x, V beta, V* y,
-                   plan_view const& p) {
+void product_by_lines(V alpha, O const* ptr, I const* target, V const* val, std::int64_t lines,
+                      std::int64_t targets, std::int64_t nnz, V const* x, V beta, V* y,
+                      plan_view const& p) {
   using W = plain<V>;
   W const* const v = as_plain(val);
   W const* const xs = as_plain(x);
@@ -179,4 +181,14 @@ void scatter_lines(V alpha, O const* ptr, I const* target, V const* val, std::in
 }
 
 } // namespace
+
+// product_by_lines() as compiled with csr.cpp.
+#define TULLE_LINES(tag, V, I, O)                                                                  \
+  void scatter_lines(V alpha, O const* ptr, I const* target, V const* val, std::int64_t lines,     \
+                     std::int64_t targets, std::int64_t nnz, V const* x, V beta, V* y,             \
+                     plan_view const& p);
+TULLE_TYPES(TULLE_LINES)
+TULLE_BASIC_TYPES(TULLE_LINES)
+#undef TULLE_LINES
+
 } // namespace tulle::simd::TULLE_ISA
