@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows of C by sorting their products in shared memory: sorted.cu.
+#pragma once
+#include "cuda/spgemm/pattern.cuh"
+
+namespace tulle::simt {
+
+template <class I, class O>
+void count_sorted(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b,
+                  O* counts);
+
+template <class V, class I, class O>
+void fill_sorted(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+                 O const* c_ptr, I* c_col, V* c_val, bool with_columns);
+
+} // namespace tulle::simt
