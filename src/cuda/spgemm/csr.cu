@@ -44,43 +44,26 @@ template <class V, class I, class O>
 struct operands {
   std::optional<canonical<V, I, O>> of_a, of_b;
   device_csr<V, I, O> a, b;
+  bool is_square; // A is B
 
-  operands(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b, cuda_product& p)
-      : a(from_a), b(from_b) {
-    p.is_square = a.row_ptr == b.row_ptr && a.col == b.col && a.val == b.val && a.nnz == b.nnz &&
-                  a.rows == b.rows && a.cols == b.cols;
-    of_a.emplace(a, p.stream);
-    if (!p.is_square)
-      of_b.emplace(b, p.stream);
-    use(p.is_square);
-    p.a_canonical = a.col == from_a.col;
-    p.b_canonical = b.col == from_b.col;
-  }
-  /// For a product that is known.
-  operands(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b,
-           cuda_product const& p)
-      : a(from_a), b(from_b) {
-    if (!p.a_canonical)
-      of_a.emplace(a, p.stream);
-    if (!p.b_canonical && !p.is_square)
-      of_b.emplace(b, p.stream);
-    use(p.is_square);
-  }
-
-private:
-  void use(bool is_square) {
-    if (of_a)
-      a = of_a->view;
-    if (of_b)
-      b = of_b->view;
-    else if (is_square)
+  /// Looked at where it is not known that they are canonical.
+  operands(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b, bool look_at_a,
+           bool look_at_b, void* stream)
+      : a(from_a), b(from_b),
+        is_square(a.row_ptr == b.row_ptr && a.col == b.col && a.val == b.val && a.nnz == b.nnz &&
+                  a.rows == b.rows && a.cols == b.cols) {
+    if (look_at_a)
+      a = of_a.emplace(from_a, stream).view;
+    if (is_square)
       b = a;
+    else if (look_at_b)
+      b = of_b.emplace(from_b, stream).view;
   }
 };
 
 /// Lists of rows that others than tiny take, and groups of window rows.
 template <class I, class O>
-void deal(cuda_product& p, pattern<I, O> const& a, kept const& memory) {
+void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept const& memory) {
   auto const rows = static_cast<std::size_t>(a.rows);
   auto const in = [&](row_bin b) { return p.all.rows[static_cast<int>(b)]; };
   unsigned long long at[row_bins] = {};
@@ -97,16 +80,22 @@ void deal(cuda_product& p, pattern<I, O> const& a, kept const& memory) {
   p.groups = memory.take<window_group<I>>(windows);
   scratch<unsigned long long> const places(row_bins, s);
   TULLE_CUDA(cudaMemcpyAsync, places.get(), at, sizeof at, cudaMemcpyHostToDevice, s);
-  scratch<std::uint8_t> const same(windows != 0 ? rows : 1, s);
-  if (windows != 0)
-    find_same(a, p.bins, same.get(), s);
+  scratch<std::uint8_t> const same_a(windows != 0 && !p.is_square ? rows : 0, s);
+  std::uint8_t const* same = same_a.get();
+  if (windows != 0) {
+    p.same = memory.take<std::uint8_t>(static_cast<std::size_t>(b.rows));
+    p.has_runs = find_same(b, p.same, s);
+    if (p.is_square)
+      same = p.same;
+    else
+      find_same(a, same_a.get(), s);
+  }
   launch(deal_kernel<I>, ceil_div(rows, std::size_t{each_threads}), each_threads, s, rows,
-         static_cast<row_bin const*>(p.bins), static_cast<std::uint8_t const*>(same.get()),
-         most_group_rows, static_cast<I*>(p.list), static_cast<window_group<I>*>(p.groups),
-         places.get());
+         static_cast<row_bin const*>(p.bins), same, most_group_rows, static_cast<I*>(p.list),
+         static_cast<window_group<I>*>(p.groups), places.get());
   if (windows != 0)
-    p.group_count = static_cast<std::int64_t>(
-        fetch(places.get() + static_cast<int>(row_bin::window), 1, s)[0]);
+    p.group_count =
+        static_cast<std::int64_t>(fetch(places.get() + static_cast<int>(row_bin::window), 1, s)[0]);
   p.group_rows = static_cast<std::size_t>(p.group_count) < windows ? most_group_rows : 1;
 }
 
@@ -119,16 +108,21 @@ void make_room_for_tiles(cuda_product& p, pattern<I, O> const& b, kept const& me
   p.tile_ptr = memory.take<O>(each_row * static_cast<std::size_t>(b.rows));
   p.offset = memory.take<O>(each_row * tiled_count(p));
   p.before = memory.take<O>(tiled_count(p));
+  int device = 0;
+  TULLE_CUDA(cudaGetDevice, &device);
+  TULLE_CUDA(cudaDeviceGetAttribute, &p.multiprocessors, cudaDevAttrMultiProcessorCount, device);
   p.ticket = memory.take<unsigned long long>(1);
 }
 
+/// C's values; of tiny and tiled rows the columns too, where they are not there yet.
 template <class V, class I, class O>
 void fill(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
           O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
+  I const* const col = c_col;
   fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
-  fill_sorted(p, a, b, c_ptr, c_col, c_val, with_columns);
+  fill_sorted(p, a, b, c_ptr, col, c_val);
   if (p.group_count != 0)
-    fill_windows(p, a, b, c_ptr, static_cast<I const*>(c_col), c_val);
+    fill_windows(p, a, b, c_ptr, col, c_val);
   fill_tiny(p, a, b, c_ptr, c_col, c_val, with_columns);
 }
 
@@ -139,7 +133,10 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   auto const s = static_cast<cudaStream_t>(stream);
   result const c(to);
   kept const memory(keep, p);
-  operands<V, I, O> const from(from_a, from_b, p);
+  operands<V, I, O> const from(from_a, from_b, true, true, stream);
+  p.is_square = from.is_square;
+  p.a_canonical = from.a.col == from_a.col;
+  p.b_canonical = from.b.col == from_b.col;
   auto const a = pattern_of(from.a), b = pattern_of(from.b);
   auto const rows = static_cast<std::size_t>(a.rows);
   O* const c_ptr = c.zeros<O>(rows + 1);
@@ -155,22 +152,16 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     survey(a, b, from.a.nnz, p.bins, found.get(), stream);
     p.all = fetch(found.get(), 1, s)[0];
   }
-  deal(p, a, memory);
+  deal(p, a, b, memory);
   make_room_for_tiles(p, b, memory);
 
   count_tiles(p, a, b, c_ptr);
   count_sorted(p, a, b, c_ptr);
-  std::optional<scratch<unsigned>> bitmaps;
   std::optional<scratch<window_found>> windows;
   if (p.group_count != 0) {
-    std::size_t const words =
-        static_cast<std::size_t>(p.group_count) * static_cast<std::size_t>(window_width(p) / 32);
-    if (words * sizeof(unsigned) <= std::min(bitmap_bytes, scratch_limit::rest() / 2))
-      bitmaps.emplace(words, s);
     windows.emplace(1, s);
     TULLE_CUDA(cudaMemsetAsync, windows->get(), 0, sizeof(window_found), s);
-    run_windows<false>(p, a, b, bitmaps ? bitmaps->get() : nullptr, c_ptr, windows->get(),
-                       static_cast<I*>(nullptr));
+    run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
   }
   count_tiny(p, a, b, c_ptr);
   if (p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max()))
@@ -183,9 +174,9 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
 
   I* const c_col = c.take<I>(nnz);
   V* const c_val = c.take<V>(nnz);
+  write_sorted_columns(p, a, b, c_ptr, c_col);
   if (p.group_count != 0)
-    run_windows<true>(p, a, b, bitmaps ? bitmaps->get() : nullptr, c_ptr,
-                      static_cast<window_found*>(nullptr), c_col);
+    run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
   fill(p, from.a, from.b, c_ptr, c_col, c_val, true);
   return {unchecked, a.rows, b.cols, static_cast<O>(nnz), c_ptr, c_col, c_val};
 }
@@ -198,9 +189,9 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     return guarded([&] {                                                                           \
       device_guard const on(to.device);                                                            \
       scratch_limit const limit(to.workspace_limit);                                               \
-      new (c) device_csr<V, I, O>(multiply(*static_cast<device_csr<V, I, O> const*>(a),            \
-                                           *static_cast<device_csr<V, I, O> const*>(b), to, keep,  \
-                                           p));                                                    \
+      new (c)                                                                                      \
+          device_csr<V, I, O>(multiply(*static_cast<device_csr<V, I, O> const*>(a),                \
+                                       *static_cast<device_csr<V, I, O> const*>(b), to, keep, p)); \
     });                                                                                            \
   }                                                                                                \
   static cuda_status fill_##tag(void const* a, void const* b, cuda_product const& p,               \
@@ -210,7 +201,8 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
       scratch_limit const limit(p.workspace_limit);                                                \
       auto const& to = *static_cast<device_csr<V, I, O> const*>(c);                                \
       operands<V, I, O> const from(*static_cast<device_csr<V, I, O> const*>(a),                    \
-                                   *static_cast<device_csr<V, I, O> const*>(b), p);                \
+                                   *static_cast<device_csr<V, I, O> const*>(b), !p.a_canonical,    \
+                                   !p.b_canonical, p.stream);                                      \
       fill(p, from.a, from.b, to.row_ptr, const_cast<I*>(to.col), const_cast<V*>(to.val), false);  \
     });                                                                                            \
   }                                                                                                \

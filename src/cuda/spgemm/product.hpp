@@ -21,7 +21,7 @@ enum class row_bin : std::uint8_t {
 inline constexpr int row_bins = 7;
 
 constexpr char const* name(row_bin b) {
-  constexpr char const* names[] = {"empty",     "tiny",       "window", "sorted 256",
+  constexpr char const* names[] = {"empty",     "tiny",      "window", "sorted 256",
                                    "sorted 1K", "sorted 4K", "tiled"};
   return names[static_cast<int>(b)];
 }
@@ -37,8 +37,17 @@ struct product_survey {
 
 /// Classes of window rows by their entries, so that a few long ones do not take the shared memory
 /// of the others.
-inline constexpr int window_classes = 3;
-inline constexpr int window_entries[window_classes] = {512, 1536, 4096};
+inline constexpr int window_classes = 7;
+inline constexpr int window_entries[window_classes] = {128, 512, 768, 1024, 1536, 4096, 16384};
+constexpr int window_class(int entries) {
+  return entries <= 128    ? 0
+         : entries <= 512  ? 1
+         : entries <= 768  ? 2
+         : entries <= 1024 ? 3
+         : entries <= 1536 ? 4
+         : entries <= 4096 ? 5
+                           : 6;
+}
 
 struct window_found {
   unsigned long long is_there[window_classes];
@@ -49,14 +58,17 @@ struct cuda_product {
   int device = -1;
   void* stream = nullptr;
   std::size_t workspace_limit = SIZE_MAX;
-  bool a_canonical = true, b_canonical = true, is_square = false; // A is B
+  bool a_canonical = true, b_canonical = true;
+  bool is_square = false; // A's pattern is B's
   int multiprocessors = 0;
   product_survey all = {};
-  row_bin* bins = nullptr;   // one a row
-  void* list = nullptr;      // I: sorted and tiled rows, one bin after the other
-  void* groups = nullptr;    // window_group<I>
+  row_bin* bins = nullptr; // one a row
+  void* list = nullptr;    // I: sorted and tiled rows, one bin after the other
+  void* groups = nullptr;  // window_group<I>
   std::int64_t group_count = 0;
-  int group_rows = 1;        // most rows of a group
+  int group_rows = 1;           // most rows of a group
+  bool has_runs = false;        // of B: some rows have the columns of the one before
+  std::uint8_t* same = nullptr; // which
   window_found windows = {};
   // Tiled rows: the columns go in bands of `tiles` tiles each.
   std::int64_t tiles = 0, bands = 0;

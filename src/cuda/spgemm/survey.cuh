@@ -8,7 +8,8 @@ namespace tulle::simt {
 namespace {
 
 constexpr std::size_t survey_blocks = 132 * 8; // each adds to the counters once
-constexpr int wide_rows = 12; // entries of A's rows on average from which a warp takes one, not four lanes
+constexpr int wide_rows =
+    12; // entries of A's rows on average from which a warp takes one, not four lanes
 
 __device__ inline row_bin bin_of(unsigned long long products, bool is_tiny, bool is_window) {
   return products == 0          ? row_bin::empty
@@ -63,7 +64,9 @@ __global__ void __launch_bounds__(each_threads)
       continue;
     auto const count = static_cast<unsigned long long>(n);
     auto const width = high < low ? 0ull : static_cast<unsigned long long>(high - low) + 1;
-    row_bin const bin = bin_of(count, is_tiny, width <= window_columns);
+    row_bin const bin = bin_of(count, is_tiny,
+                               width <= narrow_window ||
+                                   (width <= wide_window && width <= columns_a_product * count));
     bins[i] = bin;
     products += count;
     auto const room = is_tiny ? static_cast<unsigned long long>(b.cols) : width;
@@ -106,21 +109,26 @@ void survey(pattern<I, O> const& a, pattern<I, O> const& b, O nnz, row_bin* bins
          to);
 }
 
-/// same[i]: row i has the columns of row i - 1, and both are window rows. A warp a row.
+/// same[i]: row i has the columns of row i - 1. A warp a row. Returns whether any has.
 template <class I, class O>
-void find_same(pattern<I, O> const& a, row_bin const* bins, std::uint8_t* same, void* stream) {
-  each_warp(static_cast<std::size_t>(a.rows), stream, [=] __device__(std::size_t i, int lane) {
-    bool is_same = i > 0 && bins[i] == row_bin::window && bins[i - 1] == row_bin::window;
-    if (is_same) {
-      O const before = a.ptr[i - 1], begin = a.ptr[i], end = a.ptr[i + 1];
-      is_same = end - begin == begin - before;
-      for (O k = lane; is_same && k < end - begin; k += 32)
-        is_same = a.col[before + k] == a.col[begin + k];
-    }
-    bool const all = __all_sync(whole_warp, is_same);
-    if (lane == 0)
-      same[i] = all;
-  });
+bool find_same(pattern<I, O> const& a, std::uint8_t* same, void* stream) {
+  scratch<int> const any(1, stream);
+  TULLE_CUDA(cudaMemsetAsync, any.get(), 0, sizeof(int), static_cast<cudaStream_t>(stream));
+  each_warp(static_cast<std::size_t>(a.rows), stream,
+            [=, any = any.get()] __device__(std::size_t i, int lane) {
+              O const begin = a.ptr[i], end = a.ptr[i + 1];
+              O const before = i > 0 ? a.ptr[i - 1] : begin;
+              bool is_same = i > 0 && end > begin && end - begin == begin - before;
+              for (O k = lane; is_same && k < end - begin; k += 32)
+                is_same = a.col[before + k] == a.col[begin + k];
+              bool const all = __all_sync(whole_warp, is_same);
+              if (lane != 0)
+                return;
+              same[i] = all;
+              if (all)
+                *any = 1;
+            });
+  return fetch(any.get(), 1, stream)[0] != 0;
 }
 
 constexpr int look_back = 60; // rows with the same columns; those after make no groups
@@ -160,7 +168,8 @@ __global__ void deal_kernel(std::size_t rows, row_bin const* bins, std::uint8_t 
   unsigned const place = listed ? atomicAdd(&count[static_cast<int>(bin)], 1u) : 0;
   __syncthreads();
   if (threadIdx.x < row_bins && count[threadIdx.x] != 0)
-    base[threadIdx.x] = atomicAdd(at + threadIdx.x, static_cast<unsigned long long>(count[threadIdx.x]));
+    base[threadIdx.x] =
+        atomicAdd(at + threadIdx.x, static_cast<unsigned long long>(count[threadIdx.x]));
   __syncthreads();
   if (!listed)
     return;
