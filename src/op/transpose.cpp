@@ -31,29 +31,6 @@ V conjugated(V v, bool conjugate) {
     return v;
 }
 
-/// The pattern of A^T; `out` gets the value that `value(k)` gives to entry k of A.
-template <class I, class O, class V, class T, class Value>
-void sort_by_column(csr_view<V, I, O> const& a, csr<V, I, O>& t, T* out, Value value,
-                    cpu const& where) {
-  auto const rows = static_cast<std::size_t>(a.rows);
-  t.row_ptr = detail::bucket_sort<O>(
-      static_cast<std::size_t>(a.cols), static_cast<std::size_t>(a.nnz), a.col,
-      [&](int part, int parts) {
-        return a.nnz == 0 ? 0
-                          : static_cast<std::size_t>(
-                                a.row_ptr[detail::split_by_entries(a.row_ptr, rows, part, parts)]);
-      },
-      [&](int part, int parts, auto&& f) {
-        if (a.nnz == 0)
-          return;
-        std::size_t const end = detail::split_by_entries(a.row_ptr, rows, part + 1, parts);
-        for (std::size_t i = detail::split_by_entries(a.row_ptr, rows, part, parts); i < end; ++i)
-          for (O k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
-            f(static_cast<std::size_t>(k), static_cast<I>(i), value(k));
-      },
-      t.col.data(), out, where);
-}
-
 template <class V, class I, class O>
 csr<V, I, O> room_for(csr_view<V, I, O> const& a, where const& w) {
   auto const n = static_cast<std::size_t>(a.nnz);
@@ -81,8 +58,11 @@ csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o)
   }
   csr<V, I, O> t = room_for(a, w);
   bool const conjugate = is_complex<V> && o.conjugate;
-  sort_by_column(
-      a, t, t.val.data(), [&](O k) { return conjugated(a.val[k], conjugate); }, w.as_cpu());
+  t.row_ptr = sort_lines(
+      a.row_ptr, a.col, a.val,
+      [conjugate, val = a.val](O k) { return conjugated(val[k], conjugate); },
+      static_cast<std::size_t>(a.rows), static_cast<std::size_t>(a.cols), t.col.data(),
+      t.val.data(), w.as_cpu());
   return t;
 }
 
@@ -104,8 +84,9 @@ transpose_plan<V, I, O>::transpose_plan(where const& w, csr_view<V, I, O> a, tra
     workspace_ = array<std::byte>(n * sizeof(O), w.memory);
     result_ = room_for(a, w);
     auto* const from = reinterpret_cast<O*>(workspace_.data());
-    sort_by_column(
-        a, result_, from, [](O k) { return k; }, w.as_cpu());
+    result_.row_ptr = detail::sort_lines(
+        a.row_ptr, a.col, a.col, [](O k) { return k; }, static_cast<std::size_t>(a.rows),
+        static_cast<std::size_t>(a.cols), result_.col.data(), from, w.as_cpu());
     path_ = "cpu csr by permutation";
   }
   a_ = detail::know(a, w.threads);

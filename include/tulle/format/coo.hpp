@@ -140,7 +140,7 @@ csr<V, I, O> coo_view<V, I, O, S>::to_csr(cpu const& where) const {
       [&](int part, int parts, auto&& f) {
         for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
              k < end; ++k)
-          f(k, col[k], val[k]);
+          f(k, col[k], val[k], false);
       },
       c.col.data(), c.val.data(), where);
   return c.view().is_canonical(where) ? std::move(c) : c.to_csr(where);

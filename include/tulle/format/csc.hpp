@@ -84,34 +84,6 @@ struct csc {
   friend bool operator==(csc const&, csc const&) = default;
 };
 
-namespace detail {
-
-/// Rows to columns: ptr/index of `lines` lines become out_index and out_val ordered by index;
-/// returns the new pointers.
-template <class V, class I, class O>
-array<O> transpose(O const* ptr, I const* index, V const* val, std::size_t lines,
-                   std::size_t buckets, I* out_index, V* out_val, cpu const& where) {
-  std::size_t const entries = ptr ? static_cast<std::size_t>(ptr[lines]) : 0;
-  return bucket_sort<O>(
-      buckets, entries, index,
-      [&](int part, int parts) {
-        return entries == 0
-                   ? 0
-                   : static_cast<std::size_t>(ptr[split_by_entries(ptr, lines, part, parts)]);
-      },
-      [&](int part, int parts, auto&& f) {
-        if (entries == 0)
-          return;
-        std::size_t const end = split_by_entries(ptr, lines, part + 1, parts);
-        for (std::size_t i = split_by_entries(ptr, lines, part, parts); i < end; ++i)
-          for (O k = ptr[i]; k < ptr[i + 1]; ++k)
-            f(static_cast<std::size_t>(k), static_cast<I>(i), val[k]);
-      },
-      out_index, out_val, where);
-}
-
-} // namespace detail
-
 template <class V, class I, class O, space S>
 csc_view<V, I, O, S>::csc_view(I rows, I cols, std::span<O const> col_ptr, std::span<I const> row,
                                std::span<V const> val) requires(S == space::host)
@@ -133,8 +105,9 @@ template <class V, class I, class O, space S>
 csr<V, I, O> csc_view<V, I, O, S>::to_csr(cpu const& where) const {
   auto const n = static_cast<std::size_t>(nnz);
   csr<V, I, O> c(unchecked, rows, cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
-  c.row_ptr = detail::transpose(col_ptr, row, val, static_cast<std::size_t>(cols),
-                                static_cast<std::size_t>(rows), c.col.data(), c.val.data(), where);
+  c.row_ptr = detail::sort_lines(
+      col_ptr, row, val, [from = val](O k) { return from[k]; }, static_cast<std::size_t>(cols),
+      static_cast<std::size_t>(rows), c.col.data(), c.val.data(), where);
   return c.view().is_canonical(where) ? std::move(c) : c.to_csr(where);
 }
 
@@ -149,9 +122,10 @@ csc<V, I, O> csc<V, I, O>::from_csr(csr_view<V, I, O> a, csc_options, cpu const&
   detail::canonical<V, I, O> const c(a, where);
   auto const n = static_cast<std::size_t>(c.view.nnz);
   csc b(unchecked, a.rows, a.cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
-  b.col_ptr =
-      detail::transpose(c.view.row_ptr, c.view.col, c.view.val, static_cast<std::size_t>(a.rows),
-                        static_cast<std::size_t>(a.cols), b.row.data(), b.val.data(), where);
+  b.col_ptr = detail::sort_lines(
+      c.view.row_ptr, c.view.col, c.view.val, [from = c.view.val](O k) { return from[k]; },
+      static_cast<std::size_t>(a.rows), static_cast<std::size_t>(a.cols), b.row.data(),
+      b.val.data(), where);
   return b;
 }
 
