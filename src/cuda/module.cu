@@ -126,6 +126,8 @@ cuda_status scale_there(int device, void* stream, V beta, V* y, std::size_t n) {
 #define TULLE_FORMAT(name, types, spmv) TULLE_TYPES(TULLE_DECLARE, name)
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
+#define TULLE_DECLARE_SPGEMM(tag, V, I, O) extern cuda_spgemm_kernel const spgemm_csr_##tag;
+TULLE_TYPES(TULLE_DECLARE_SPGEMM)
 
 namespace {
 
@@ -159,6 +161,13 @@ cuda_conversion const* convert(int format, int type) {
   return all_conversions[format].cell[type];
 }
 
+#define TULLE_SPGEMM(tag, V, I, O) &spgemm_csr_##tag,
+constexpr cuda_spgemm_kernel const* products[type_count] = {TULLE_TYPES(TULLE_SPGEMM)};
+
+cuda_spgemm_kernel const* spgemm(int type) {
+  return products[type];
+}
+
 constexpr cuda_module table = {cuda_module_version,
                                count,
                                describe,
@@ -171,6 +180,7 @@ constexpr cuda_module table = {cuda_module_version,
                                scale_there<double>,
                                spmv,
                                convert,
+                               spgemm,
                                timer_make,
                                timer_start,
                                timer_stop,

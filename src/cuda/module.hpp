@@ -50,6 +50,19 @@ struct cuda_conversion {
   cuda_status (*to_csr)(void const* a, cuda_result const& to, void* csr); ///< nullptr where none is
 };
 
+struct cuda_product; // cuda/spgemm/product.hpp
+
+/// One cell of the table of products C = A B, all three csr.
+struct cuda_spgemm_kernel {
+  /// C in memory of `to`, and what fill() needs beside it, in memory of `keep`. Waits for the
+  /// device. The view is written whole, or not at all.
+  cuda_status (*multiply)(void const* a, void const* b, cuda_result const& to,
+                          cuda_result const& keep, cuda_product& product, void* c);
+  /// C's values again, of operands with the patterns that product is of. Waits and allocates only
+  /// where they are not canonical.
+  cuda_status (*fill)(void const* a, void const* b, cuda_product const& product, void const* c);
+};
+
 /// On the device, -1 being the thread's current one, and in the order of the stream.
 struct cuda_module {
   char const* version; // must be cuda_module_version() of the library
@@ -66,6 +79,7 @@ struct cuda_module {
   /// nullptr where none is built.
   cuda_spmv_kernel const* (*spmv)(int format, int type);
   cuda_conversion const* (*convert)(int format, int type);
+  cuda_spgemm_kernel const* (*spgemm)(int type);
   /// A pair of events, and the seconds between them when the second has come.
   cuda_status (*timer_make)(int device, void*& timer);
   cuda_status (*timer_start)(void* timer, void* stream);
@@ -75,7 +89,7 @@ struct cuda_module {
 
 /// Versions, formats and structs of both sides must be one build's.
 #define TULLE_FORMAT(name, types, spmv) #name " "
-constexpr char const* cuda_module_version = "2 "
+constexpr char const* cuda_module_version = "3 "
 #include "tulle/format/formats.def"
     ;
 #undef TULLE_FORMAT

@@ -44,6 +44,7 @@ public:
     left() -= bytes;
   }
   static void give(std::size_t bytes) { left() += bytes; }
+  static std::size_t rest() { return left(); }
 
 private:
   static std::size_t& left() {

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// C = A B, all csr on the device, by rows: c_i = sum over k of a_ik b_k.
+//
+// The stages of Liu, thesis 2015, sec. 9.4, with a count instead of temporary rows: one pass over
+// the patterns finds products, width and bin of each row; each bin has its method, which counts,
+// and, when C is allocated as large as it is, writes columns and values.
+//
+// An entry's products are multiplied, rounded and added one after another in the order of A's row,
+// whatever the method: the bits are those of the cpu backend. There is no atomic addition of
+// values, and what is a race in lists of rows decides nothing but who computes what when.
+#include "tulle/core/narrow.hpp"
+
+#include "cuda/convert/convert.cuh"
+#include "cuda/spgemm/sorted.cuh"
+#include "cuda/spgemm/survey.cuh"
+#include "cuda/spgemm/tiles.cuh"
+#include "cuda/spgemm/tiny.cuh"
+#include "cuda/spgemm/window.cuh"
+
+#include <optional>
+
+namespace tulle::simt {
+namespace {
+
+/// Memory that stays with the product; it counts against the limit.
+class kept {
+public:
+  kept(cuda_result const& from, cuda_product& p) : from_(from), product_(p) {}
+  template <class T>
+  T* take(std::size_t n) const {
+    scratch_limit::take(n * sizeof(T));
+    product_.bytes += n * sizeof(T);
+    return result(from_).take<T>(n);
+  }
+
+private:
+  cuda_result const& from_;
+  cuda_product& product_;
+};
+
+/// A and B in canonical form; A A is looked at once.
+template <class V, class I, class O>
+struct operands {
+  std::optional<canonical<V, I, O>> of_a, of_b;
+  device_csr<V, I, O> a, b;
+  bool is_square; // A is B
+
+  /// Looked at where it is not known that they are canonical.
+  operands(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b, bool look_at_a,
+           bool look_at_b, void* stream)
+      : a(from_a), b(from_b),
+        is_square(a.row_ptr == b.row_ptr && a.col == b.col && a.val == b.val && a.nnz == b.nnz &&
+                  a.rows == b.rows && a.cols == b.cols) {
+    if (look_at_a)
+      a = of_a.emplace(from_a, stream).view;
+    if (is_square)
+      b = a;
+    else if (look_at_b)
+      b = of_b.emplace(from_b, stream).view;
+  }
+};
+
+/// Lists of rows that others than tiny take, and groups of window rows.
+template <class I, class O>
+void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept const& memory) {
+  auto const rows = static_cast<std::size_t>(a.rows);
+  auto const in = [&](row_bin b) { return p.all.rows[static_cast<int>(b)]; };
+  unsigned long long at[row_bins] = {};
+  std::size_t listed = 0;
+  for (int b = static_cast<int>(row_bin::sorted_s); b < row_bins; ++b) {
+    at[b] = listed;
+    listed += p.all.rows[b];
+  }
+  std::size_t const windows = in(row_bin::window);
+  if (listed + windows == 0)
+    return;
+  auto const s = static_cast<cudaStream_t>(p.stream);
+  p.list = memory.take<I>(listed);
+  p.groups = memory.take<window_group<I>>(windows);
+  scratch<unsigned long long> const places(row_bins, s);
+  TULLE_CUDA(cudaMemcpyAsync, places.get(), at, sizeof at, cudaMemcpyHostToDevice, s);
+  scratch<std::uint8_t> const same_a(windows != 0 && !p.is_square ? rows : 0, s);
+  std::uint8_t const* same = same_a.get();
+  if (windows != 0) {
+    p.same = memory.take<std::uint8_t>(static_cast<std::size_t>(b.rows));
+    p.has_runs = find_same(b, p.same, s);
+    if (p.is_square)
+      same = p.same;
+    else
+      find_same(a, same_a.get(), s);
+  }
+  launch(deal_kernel<I>, ceil_div(rows, std::size_t{each_threads}), each_threads, s, rows,
+         static_cast<row_bin const*>(p.bins), same, most_group_rows, static_cast<I*>(p.list),
+         static_cast<window_group<I>*>(p.groups), places.get());
+  if (windows != 0)
+    p.group_count =
+        static_cast<std::int64_t>(fetch(places.get() + static_cast<int>(row_bin::window), 1, s)[0]);
+  p.group_rows = static_cast<std::size_t>(p.group_count) < windows ? most_group_rows : 1;
+}
+
+template <class I, class O>
+void make_room_for_tiles(cuda_product& p, pattern<I, O> const& b, kept const& memory) {
+  if (tiled_count(p) == 0)
+    return;
+  plan_tiles(p, b);
+  auto const each_row = static_cast<std::size_t>(p.tiles + 1);
+  p.tile_ptr = memory.take<O>(each_row * static_cast<std::size_t>(b.rows));
+  p.offset = memory.take<O>(each_row * tiled_count(p));
+  p.before = memory.take<O>(tiled_count(p));
+  int device = 0;
+  TULLE_CUDA(cudaGetDevice, &device);
+  TULLE_CUDA(cudaDeviceGetAttribute, &p.multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  p.ticket = memory.take<unsigned long long>(1);
+}
+
+/// C's values; of tiny and tiled rows the columns too, where they are not there yet.
+template <class V, class I, class O>
+void fill(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+          O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
+  I const* const col = c_col;
+  fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
+  fill_sorted(p, a, b, c_ptr, col, c_val);
+  if (p.group_count != 0)
+    fill_windows(p, a, b, c_ptr, col, c_val);
+  fill_tiny(p, a, b, c_ptr, c_col, c_val, with_columns);
+}
+
+template <class V, class I>
+struct entries {
+  I* col;
+  V* val;
+};
+/// Columns and values in one piece, the wider ones first: the driver takes 30 us and more for each.
+template <class V, class I>
+entries<V, I> take_entries(result const& to, std::size_t n) {
+  auto* const all = to.take<char>(checked_mul(n, sizeof(V) + sizeof(I), "spgemm: C"));
+  if constexpr (sizeof(I) > sizeof(V))
+    return {reinterpret_cast<I*>(all), reinterpret_cast<V*>(all + n * sizeof(I))};
+  else
+    return {reinterpret_cast<I*>(all + n * sizeof(V)), reinterpret_cast<V*>(all)};
+}
+
+template <class V, class I, class O>
+device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b,
+                             cuda_result const& to, cuda_result const& keep, cuda_product& p) {
+  void* const stream = p.stream;
+  auto const s = static_cast<cudaStream_t>(stream);
+  result const c(to);
+  kept const memory(keep, p);
+  operands<V, I, O> const from(from_a, from_b, true, true, stream);
+  p.is_square = from.is_square;
+  p.a_canonical = from.a.col == from_a.col;
+  p.b_canonical = from.b.col == from_b.col;
+  auto const a = pattern_of(from.a), b = pattern_of(from.b);
+  auto const rows = static_cast<std::size_t>(a.rows);
+  O* const c_ptr = c.zeros<O>(rows + 1);
+  if (from.a.nnz == 0 || from.b.nnz == 0) {
+    p.all.rows[static_cast<int>(row_bin::empty)] = rows;
+    return {unchecked, a.rows, b.cols, O(0), c_ptr, nullptr, nullptr};
+  }
+
+  p.bins = memory.take<row_bin>(rows);
+  {
+    scratch<product_survey> const found(1, s);
+    TULLE_CUDA(cudaMemsetAsync, found.get(), 0, sizeof(product_survey), s);
+    survey(a, b, from.a.nnz, p.bins, found.get(), stream);
+    p.all = fetch(found.get(), 1, s)[0];
+  }
+  deal(p, a, b, memory);
+  make_room_for_tiles(p, b, memory);
+
+  count_tiles(p, a, b, c_ptr);
+  count_sorted(p, a, b, c_ptr);
+  std::optional<scratch<window_found>> windows;
+  if (p.group_count != 0) {
+    windows.emplace(1, s);
+    TULLE_CUDA(cudaMemsetAsync, windows->get(), 0, sizeof(window_found), s);
+    run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
+  }
+  count_tiny(p, a, b, c_ptr);
+  if (p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max()))
+    narrow<O>(fold<sum>(rows, stream, [=] __device__(std::size_t i) { return c_ptr[i]; }),
+              "spgemm: number of entries");
+  to_pointers(c_ptr, rows, stream);
+  if (windows)
+    p.windows = fetch(windows->get(), 1, s)[0];
+  std::size_t const nnz = last_of(c_ptr, rows, stream);
+
+  auto const [c_col, c_val] = take_entries<V, I>(c, nnz);
+  write_sorted_columns(p, a, b, c_ptr, c_col);
+  if (p.group_count != 0)
+    run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
+  fill(p, from.a, from.b, c_ptr, c_col, c_val, true);
+  return {unchecked, a.rows, b.cols, static_cast<O>(nnz), c_ptr, c_col, c_val};
+}
+
+} // namespace
+
+#define TULLE_CUDA_SPGEMM_CELL(tag, V, I, O)                                                       \
+  static cuda_status multiply_##tag(void const* a, void const* b, cuda_result const& to,           \
+                                    cuda_result const& keep, cuda_product& p, void* c) {           \
+    return guarded([&] {                                                                           \
+      device_guard const on(to.device);                                                            \
+      scratch_limit const limit(to.workspace_limit);                                               \
+      new (c)                                                                                      \
+          device_csr<V, I, O>(multiply(*static_cast<device_csr<V, I, O> const*>(a),                \
+                                       *static_cast<device_csr<V, I, O> const*>(b), to, keep, p)); \
+    });                                                                                            \
+  }                                                                                                \
+  static cuda_status fill_##tag(void const* a, void const* b, cuda_product const& p,               \
+                                void const* c) {                                                   \
+    return guarded([&] {                                                                           \
+      device_guard const on(p.device);                                                             \
+      scratch_limit const limit(p.workspace_limit);                                                \
+      auto const& to = *static_cast<device_csr<V, I, O> const*>(c);                                \
+      operands<V, I, O> const from(*static_cast<device_csr<V, I, O> const*>(a),                    \
+                                   *static_cast<device_csr<V, I, O> const*>(b), !p.a_canonical,    \
+                                   !p.b_canonical, p.stream);                                      \
+      fill(p, from.a, from.b, to.row_ptr, const_cast<I*>(to.col), const_cast<V*>(to.val), false);  \
+    });                                                                                            \
+  }                                                                                                \
+  extern cuda_spgemm_kernel const spgemm_csr_##tag;                                                \
+  cuda_spgemm_kernel const spgemm_csr_##tag = {multiply_##tag, fill_##tag};
+TULLE_TYPES(TULLE_CUDA_SPGEMM_CELL)
+
+} // namespace tulle::simt

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the kernels of C = A B are given.
+#pragma once
+#include "cuda/convert/canonical.cuh"
+#include "cuda/each.cuh"
+#include "cuda/spgemm/product.hpp"
+
+namespace tulle::simt {
+
+// Of rows with more products or more entries the register merge was not tried.
+inline constexpr int tiny_terms = 8; // entries of A's row
+inline constexpr int tiny_products = 64;
+// Rows are windows if they are at most this wide; or that wide, with at most so many columns a
+// product. fem of 100000 rows: 4.1 ms; 18.6 without the second, and without groups and runs of
+// rows.
+inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_product = 8;
+// Products of the three bins of sorted rows; above, tiles.
+inline constexpr int sorted_s = 256, sorted_m = 1024, sorted_l = 4096;
+
+/// Rows and columns of a csr.
+template <class I, class O>
+struct pattern {
+  O const* ptr;
+  I const* col;
+  I rows, cols;
+};
+template <class V, class I, class O>
+pattern<I, O> pattern_of(device_csr<V, I, O> const& a) {
+  return {a.row_ptr, a.col, a.rows, a.cols};
+}
+
+/// What products are added to first: x + -0 is x for every x, so an entry with one product is it.
+template <class V>
+__device__ constexpr V nothing() {
+  return V(-0.0);
+}
+
+/// Consecutive window rows of A with the same columns.
+template <class I>
+struct window_group {
+  I row, rows;
+};
+
+} // namespace tulle::simt

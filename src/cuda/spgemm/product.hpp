@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How the rows of a product are computed: what its values need once the pattern is there. Plain,
+// since the library keeps it for the module.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tulle {
+
+/// By which method a row of C is computed.
+enum class row_bin : std::uint8_t {
+  empty,
+  tiny,     // a thread merges up to eight rows of B
+  window,   // a warp, sums at the ranks of their columns in a bitmap of the row's few columns
+  sorted_s, // products sorted by column in shared memory, of three sizes
+  sorted_m,
+  sorted_l,
+  tiled, // a warp each tile of columns, sums in a dense accumulator
+};
+inline constexpr int row_bins = 7;
+
+constexpr char const* name(row_bin b) {
+  constexpr char const* names[] = {"empty",     "tiny",      "window", "sorted 256",
+                                   "sorted 1K", "sorted 4K", "tiled"};
+  return names[static_cast<int>(b)];
+}
+
+/// What a pass over the patterns finds.
+struct product_survey {
+  unsigned long long products;
+  unsigned long long most_entries; // of C, if no two products fall on one place but must
+  unsigned long long rows[row_bins];
+  unsigned long long longest_tiny; // entries of A's row
+  unsigned long long widest;       // columns from the first to the last, of window rows
+};
+
+/// Classes of window rows by their entries, so that a few long ones do not take the shared memory
+/// of the others.
+inline constexpr int window_classes = 7;
+inline constexpr int window_entries[window_classes] = {128, 512, 768, 1024, 1536, 4096, 16384};
+constexpr int window_class(int entries) {
+  return entries <= 128    ? 0
+         : entries <= 512  ? 1
+         : entries <= 768  ? 2
+         : entries <= 1024 ? 3
+         : entries <= 1536 ? 4
+         : entries <= 4096 ? 5
+                           : 6;
+}
+
+struct window_found {
+  unsigned long long is_there[window_classes];
+  unsigned long long most[window_classes]; // entries of a row
+};
+
+struct cuda_product {
+  int device = -1;
+  void* stream = nullptr;
+  std::size_t workspace_limit = SIZE_MAX;
+  bool a_canonical = true, b_canonical = true;
+  bool is_square = false; // A's pattern is B's
+  int multiprocessors = 0;
+  product_survey all = {};
+  row_bin* bins = nullptr; // one a row
+  void* list = nullptr;    // I: sorted and tiled rows, one bin after the other
+  void* groups = nullptr;  // window_group<I>
+  std::int64_t group_count = 0;
+  int group_rows = 1;           // most rows of a group
+  bool has_runs = false;        // of B: some rows have the columns of the one before
+  std::uint8_t* same = nullptr; // which
+  window_found windows = {};
+  // Tiled rows: the columns go in bands of `tiles` tiles each.
+  std::int64_t tiles = 0, bands = 0;
+  void* tile_ptr = nullptr; // O: tiles + 1 for each row of B
+  void* offset = nullptr;   // O: tiles + 1 for each tiled row
+  void* before = nullptr;   // O: entries of bands before, for each tiled row
+  unsigned long long* ticket = nullptr;
+  std::size_t bytes = 0; // kept
+};
+
+} // namespace tulle

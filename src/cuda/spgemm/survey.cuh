@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Products, width and bin of each row in one pass, then the rows of each bin in a list.
+#pragma once
+#include "cuda/spgemm/pattern.cuh"
+
+namespace tulle::simt {
+namespace {
+
+constexpr std::size_t survey_blocks = 132 * 8; // each adds to the counters once
+constexpr int wide_rows =
+    12; // entries of A's rows on average from which a warp takes one, not four lanes
+
+__device__ inline row_bin bin_of(unsigned long long products, bool is_tiny, bool is_window) {
+  return products == 0          ? row_bin::empty
+         : is_tiny              ? row_bin::tiny
+         : is_window            ? row_bin::window
+         : products <= sorted_s ? row_bin::sorted_s
+         : products <= sorted_m ? row_bin::sorted_m
+         : products <= sorted_l ? row_bin::sorted_l
+                                : row_bin::tiled;
+}
+
+template <int lanes, class I, class O>
+__global__ void __launch_bounds__(each_threads)
+    survey_kernel(pattern<I, O> a, pattern<I, O> b, row_bin* bins, product_survey* to) {
+  constexpr int rows_at_once = each_threads / lanes;
+  __shared__ product_survey found;
+  if (threadIdx.x == 0)
+    found = {};
+  __syncthreads();
+  int const lane = threadIdx.x % lanes;
+  unsigned long long products = 0, most = 0, longest = 0, widest = 0;
+  unsigned rows[row_bins] = {};
+  auto const all = static_cast<long long>(a.rows);
+  for (long long first = blockIdx.x * static_cast<long long>(rows_at_once); first < all;
+       first += gridDim.x * static_cast<long long>(rows_at_once)) {
+    long long const i = first + threadIdx.x / lanes;
+    bool const is_row = i < all;
+    O const begin = is_row ? a.ptr[i] : 0, end = is_row ? a.ptr[i + 1] : 0;
+    O n = 0; // fits: A's row names each row of B once
+    for (O k = begin + lane; k < end; k += lanes) {
+      I const j = a.col[k];
+      n += b.ptr[j + 1] - b.ptr[j];
+    }
+    n = reduce<lanes>(n);
+    bool const is_tiny = end - begin <= tiny_terms && n <= tiny_products;
+    I low = b.cols, high = -1;
+    if (!is_tiny)
+      for (O k = begin + lane; k < end; k += lanes) {
+        I const j = a.col[k];
+        O const from = b.ptr[j], to_entry = b.ptr[j + 1];
+        if (from < to_entry) {
+          low = min(low, b.col[from]);
+          high = max(high, b.col[to_entry - 1]);
+        }
+      }
+#pragma unroll
+    for (int d = lanes / 2; d > 0; d /= 2) {
+      low = min(low, __shfl_xor_sync(whole_warp, low, d));
+      high = max(high, __shfl_xor_sync(whole_warp, high, d));
+    }
+    if (!is_row || lane != 0)
+      continue;
+    auto const count = static_cast<unsigned long long>(n);
+    auto const width = high < low ? 0ull : static_cast<unsigned long long>(high - low) + 1;
+    row_bin const bin = bin_of(count, is_tiny,
+                               width <= narrow_window ||
+                                   (width <= wide_window && width <= columns_a_product * count));
+    bins[i] = bin;
+    products += count;
+    auto const room = is_tiny ? static_cast<unsigned long long>(b.cols) : width;
+    most += count < room ? count : room;
+    if (bin == row_bin::tiny)
+      longest = greatest::join(longest, static_cast<unsigned long long>(end - begin));
+    if (bin == row_bin::window)
+      widest = greatest::join(widest, width);
+#pragma unroll
+    for (int k = 0; k < row_bins; ++k)
+      rows[k] += bin == static_cast<row_bin>(k);
+  }
+  fold_warp<sum>(products, &found.products);
+  fold_warp<sum>(most, &found.most_entries);
+  fold_warp<greatest>(longest, &found.longest_tiny);
+  fold_warp<greatest>(widest, &found.widest);
+#pragma unroll
+  for (int k = 0; k < row_bins; ++k)
+    fold_warp<sum>(rows[k], &found.rows[k]);
+  __syncthreads();
+  if (threadIdx.x != 0)
+    return;
+  atomicAdd(&to->products, found.products);
+  atomicAdd(&to->most_entries, found.most_entries);
+  atomicMax(&to->longest_tiny, found.longest_tiny);
+  atomicMax(&to->widest, found.widest);
+  for (int k = 0; k < row_bins; ++k)
+    if (found.rows[k] != 0)
+      atomicAdd(&to->rows[k], found.rows[k]);
+}
+
+template <class I, class O>
+void survey(pattern<I, O> const& a, pattern<I, O> const& b, O nnz, row_bin* bins,
+            product_survey* to, void* stream) {
+  bool const wide = nnz / std::max<O>(1, a.rows) >= wide_rows;
+  auto const rows = static_cast<std::size_t>(a.rows);
+  std::size_t const rows_at_once = each_threads / (wide ? 32 : 4);
+  launch(wide ? survey_kernel<32, I, O> : survey_kernel<4, I, O>,
+         std::min(survey_blocks, ceil_div(rows, rows_at_once)), each_threads, stream, a, b, bins,
+         to);
+}
+
+/// same[i]: row i has the columns of row i - 1. A warp a row. Returns whether any has.
+template <class I, class O>
+bool find_same(pattern<I, O> const& a, std::uint8_t* same, void* stream) {
+  scratch<int> const any(1, stream);
+  TULLE_CUDA(cudaMemsetAsync, any.get(), 0, sizeof(int), static_cast<cudaStream_t>(stream));
+  each_warp(static_cast<std::size_t>(a.rows), stream,
+            [=, any = any.get()] __device__(std::size_t i, int lane) {
+              O const begin = a.ptr[i], end = a.ptr[i + 1];
+              O const before = i > 0 ? a.ptr[i - 1] : begin;
+              bool is_same = i > 0 && end > begin && end - begin == begin - before;
+              for (O k = lane; is_same && k < end - begin; k += 32)
+                is_same = a.col[before + k] == a.col[begin + k];
+              bool const all = __all_sync(whole_warp, is_same);
+              if (lane != 0)
+                return;
+              same[i] = all;
+              if (all)
+                *any = 1;
+            });
+  return fetch(any.get(), 1, stream)[0] != 0;
+}
+
+constexpr int look_back = 60; // rows with the same columns; those after make no groups
+
+/// The rows of the group that row i leads: 0 where it leads none.
+__device__ inline int rows_led(std::size_t i, std::size_t rows, std::uint8_t const* same,
+                               int most) {
+  std::size_t back = 0;
+  while (back < look_back && back < i && same[i - back])
+    ++back;
+  if (back >= look_back)
+    return 1;
+  if (back % static_cast<std::size_t>(most) != 0)
+    return 0;
+  int n = 1;
+  while (n < most && i + n < rows && same[i + n] && back + n < look_back)
+    ++n;
+  return n;
+}
+
+/// Rows of sorted and tiled bins into the list, one bin after the other from `at` on; groups of
+/// window rows. What is at the same place of a list may differ from run to run, not what comes of
+/// it.
+template <class I>
+__global__ void deal_kernel(std::size_t rows, row_bin const* bins, std::uint8_t const* same,
+                            int group_rows, I* list, window_group<I>* groups,
+                            unsigned long long* at) {
+  __shared__ unsigned count[row_bins];
+  __shared__ unsigned long long base[row_bins];
+  if (threadIdx.x < row_bins)
+    count[threadIdx.x] = 0;
+  __syncthreads();
+  std::size_t const i = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
+  row_bin const bin = i < rows ? bins[i] : row_bin::empty;
+  int const led = bin == row_bin::window ? rows_led(i, rows, same, group_rows) : 0;
+  bool const listed = bin > row_bin::window || led > 0;
+  unsigned const place = listed ? atomicAdd(&count[static_cast<int>(bin)], 1u) : 0;
+  __syncthreads();
+  if (threadIdx.x < row_bins && count[threadIdx.x] != 0)
+    base[threadIdx.x] =
+        atomicAdd(at + threadIdx.x, static_cast<unsigned long long>(count[threadIdx.x]));
+  __syncthreads();
+  if (!listed)
+    return;
+  if (bin == row_bin::window)
+    groups[base[static_cast<int>(bin)] + place] = {static_cast<I>(i), static_cast<I>(led)};
+  else
+    list[base[static_cast<int>(bin)] + place] = static_cast<I>(i);
+}
+
+} // namespace
+} // namespace tulle::simt

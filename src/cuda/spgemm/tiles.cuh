@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows of C with many products: their columns are cut into tiles of 2048, and a warp computes one
+// tile of a row in a dense accumulator, one row of B after the other, its entries by the lanes. So
+// a long row is shared by many warps and is still added in the order of A's row. Where each row of
+// B enters each tile is found once.
+//
+// On an H200, rmat of 2^17 rows, tiles of 1024 columns took 3 % longer and of 4096 40 %. Eight
+// tiles a warp, with sums at the rank of their column, took 26 ms instead of 17: rows of B are in
+// fewer pieces so, 13 million instead of 67, but a step of 32 entries is twice the instructions.
+//
+// Columns go in bands of as many tiles as there is memory for; mostly there is one band.
+#pragma once
+#include "cuda/spgemm/pattern.cuh"
+
+namespace tulle::simt {
+namespace {
+
+constexpr int tile_shift = 11, tile_columns = 1 << tile_shift;
+constexpr int tile_words = tile_columns / 32;
+constexpr int tile_pieces = 4; // of rows of B in flight
+constexpr int count_threads = 512;
+constexpr std::int64_t most_tiles = 768; // of a band: a bit a column in shared memory
+// For where rows of B enter the tiles of a band, and where C's rows do.
+constexpr std::size_t tile_ptr_bytes = std::size_t{40} << 20;
+constexpr std::size_t offset_bytes = std::size_t{12} << 20;
+
+/// ptr[t * rows + j]: the first entry of row j with a column of at least first + t tiles.
+template <class I, class O>
+void find_tiles(pattern<I, O> const& b, long long first, std::int64_t tiles, O* ptr, void* stream) {
+  auto const rows = static_cast<std::size_t>(b.rows);
+  each(rows * static_cast<std::size_t>(tiles + 1), stream, [=] __device__(std::size_t k) {
+    std::size_t const t = k / rows, j = k % rows;
+    long long const least = first + (static_cast<long long>(t) << tile_shift);
+    O low = b.ptr[j], high = b.ptr[j + 1];
+    while (low < high) {
+      O const middle = low + (high - low) / 2;
+      if (static_cast<long long>(b.col[middle]) < least)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    ptr[k] = low;
+  });
+}
+
+/// The bits of row i of C in the tiles of a band; neighbours are in different words, where they
+/// would wait for each other. By a block.
+template <class I, class O>
+__device__ void set_tile_bits(pattern<I, O> const& a, pattern<I, O> const& b, I i, long long first,
+                              int tiles, O const* tile_ptr, unsigned* bits) {
+  int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int k = threadIdx.x; k < tiles * tile_words; k += count_threads)
+    bits[k] = 0;
+  __syncthreads();
+  O const* const stop =
+      tile_ptr + static_cast<std::size_t>(tiles) * static_cast<std::size_t>(b.rows);
+  O const end = a.ptr[i + 1];
+  for (O k = a.ptr[i] + warp; k < end; k += count_threads / 32) {
+    I const j = a.col[k];
+    O const to = stop[j];
+#pragma unroll 4
+    for (O q = tile_ptr[j] + lane; q < to; q += 32) {
+      int const c = static_cast<int>(static_cast<long long>(b.col[q]) - first);
+      int const word = (c >> tile_shift) * tile_words + c % tile_words;
+      unsigned const bit = 1u << (c / tile_words & 31);
+      if ((bits[word] & bit) == 0)
+        atomicOr(bits + word, bit);
+    }
+  }
+  __syncthreads();
+}
+
+/// offset[h * (tiles + 1) + t]: entries of the h-th tiled row before tile t of the band, of bands
+/// before too, which `before` counts. counts gets all of a row so far. A block a row.
+template <class I, class O>
+__global__ void __launch_bounds__(count_threads)
+    tile_count_kernel(pattern<I, O> a, pattern<I, O> b, I const* list, long long first, int tiles,
+                      O const* tile_ptr, O* offset, O* before, bool has_counts, O* counts) {
+  extern __shared__ unsigned tile_bits[]; // tile_words a tile, then a number a tile
+  int* const of_tile = reinterpret_cast<int*>(tile_bits + tiles * tile_words);
+  int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  std::size_t const h = blockIdx.x;
+  I const i = list[h];
+  set_tile_bits(a, b, i, first, tiles, tile_ptr, tile_bits);
+  for (int t = warp; t < tiles; t += count_threads / 32) {
+    int n = 0;
+    for (int k = lane; k < tile_words; k += 32)
+      n += __popc(tile_bits[t * tile_words + k]);
+    n = reduce<32>(n);
+    if (lane == 0)
+      of_tile[t] = n;
+  }
+  __syncthreads();
+  if (warp != 0)
+    return;
+  O* const to = offset + h * static_cast<std::size_t>(tiles + 1);
+  O sum = before[h];
+  for (int t = 0; t < tiles; t += 32) {
+    int const n = t + lane < tiles ? of_tile[t + lane] : 0;
+    int const up_to = inclusive_scan(n);
+    if (t + lane < tiles)
+      to[t + lane] = sum + up_to - n;
+    sum += __shfl_sync(whole_warp, up_to, 31);
+  }
+  __syncwarp();
+  if (lane == 0) {
+    to[tiles] = sum;
+    before[h] = sum;
+    if (has_counts)
+      counts[i] = sum;
+  }
+}
+
+/// The same offsets from C's columns, where those are there: a thread each.
+template <class I, class O>
+void find_offsets(I const* list, std::size_t rows, long long first, std::int64_t tiles,
+                  O const* c_ptr, I const* c_col, O* offset, void* stream) {
+  auto const each_row = static_cast<std::size_t>(tiles + 1);
+  each(rows * each_row, stream, [=] __device__(std::size_t k) {
+    std::size_t const t = k % each_row;
+    I const i = list[k / each_row];
+    long long const least = first + (static_cast<long long>(t) << tile_shift);
+    O const begin = c_ptr[i];
+    O low = begin, high = c_ptr[i + 1];
+    while (low < high) {
+      O const middle = low + (high - low) / 2;
+      if (static_cast<long long>(c_col[middle]) < least)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    offset[k] = low - begin;
+  });
+}
+
+__device__ inline bool is_nothing(double x) {
+  return __double_as_longlong(x) == __double_as_longlong(-0.0);
+}
+__device__ inline bool is_nothing(float x) {
+  return __float_as_int(x) == __float_as_int(-0.0f);
+}
+
+/// What a row of B has in a tile.
+template <class V, class O>
+struct tile_piece {
+  O from, to;
+  V factor;
+};
+
+/// Tiles of rows in the order of tickets, values alone or with columns. Columns that a product fell
+/// on are those whose sum is not -0, where there are as many as were counted; else some sum is -0,
+/// and the columns are looked for.
+template <class V, class I, class O>
+__global__ void __launch_bounds__(32, 13)
+    tile_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
+                     I const* list, std::size_t rows, long long first, int tiles, O const* tile_ptr,
+                     O const* offset, O const* c_ptr, I* c_col, V* c_val, bool with_columns,
+                     unsigned long long* ticket) {
+  __shared__ V sum[tile_columns];
+  __shared__ tile_piece<V, O> piece[32];
+  static_assert(sizeof piece >= tile_words * sizeof(unsigned));
+  auto* const bits = reinterpret_cast<unsigned*>(piece); // when there are no more of them
+  int const lane = threadIdx.x;
+  unsigned const below = (1u << lane) - 1;
+  auto const rows_b = static_cast<std::size_t>(b.rows);
+  unsigned long long const jobs = rows * static_cast<unsigned long long>(tiles);
+  auto const take = [&] { return lane == 0 ? atomicAdd(ticket, 1ull) : 0ull; };
+  for (int k = lane; k < tile_columns; k += 32)
+    sum[k] = nothing<V>();
+  __syncwarp();
+  unsigned long long next_job = take();
+  while (true) {
+    unsigned long long const job = __shfl_sync(whole_warp, next_job, 0);
+    if (job >= jobs)
+      return;
+    next_job = take();
+    std::size_t const t = job / rows, h = job % rows;
+    O const* const places = offset + h * static_cast<std::size_t>(tiles + 1) + t;
+    O const n = places[1] - places[0];
+    if (n == 0)
+      continue;
+    I const i = list[h];
+    auto const low = static_cast<I>(first + (static_cast<long long>(t) << tile_shift));
+    O at = c_ptr[i] + places[0];
+    O const begin = a.ptr[i], end = a.ptr[i + 1];
+    O const* const from = tile_ptr + t * rows_b;
+    O const* const to = from + rows_b;
+    // Of the next 32 rows of B, what is needed is under way while the last 32 are added.
+    tile_piece<V, O> next = {0, 0, V(0)};
+    I row_after = -1;
+    if (begin + lane < end) {
+      I const j = a.col[begin + lane];
+      next = {from[j], to[j], a_val[begin + lane]};
+    }
+    if (begin + 32 + lane < end)
+      row_after = a.col[begin + 32 + lane];
+    for (O chunk = begin; chunk < end; chunk += 32) {
+      // Those that have something there first.
+      unsigned const filled = __ballot_sync(whole_warp, next.to > next.from);
+      int const pieces = __popc(filled);
+      piece[next.to > next.from ? __popc(filled & below) : pieces + __popc(~filled & below)] = next;
+      __syncwarp();
+      next = {0, 0, V(0)};
+      if (row_after >= 0)
+        next = {from[row_after], to[row_after], a_val[chunk + 32 + lane]};
+      row_after = chunk + 64 + lane < end ? a.col[chunk + 64 + lane] : I(-1);
+      for (int p = 0; p < pieces; p += tile_pieces) { // 32 is a multiple; the last ones are empty
+        tile_piece<V, O> now[tile_pieces];
+        int c[tile_pieces];
+        V x[tile_pieces];
+#pragma unroll
+        for (int u = 0; u < tile_pieces; ++u) {
+          now[u] = piece[p + u];
+          O const k = now[u].from + lane;
+          c[u] = k < now[u].to ? static_cast<int>(b.col[k] - low) : -1;
+          x[u] = k < now[u].to ? b_val[k] : V(0);
+        }
+#pragma unroll
+        for (int u = 0; u < tile_pieces; ++u) {
+          if (c[u] >= 0)
+            sum[c[u]] = sum[c[u]] + now[u].factor * x[u];
+          for (O k = now[u].from + 32; k < now[u].to; k += 32 * tile_pieces) { // its other entries
+            int more[tile_pieces];
+            V y[tile_pieces];
+#pragma unroll
+            for (int v = 0; v < tile_pieces; ++v) {
+              bool const is_there = k + 32 * v + lane < now[u].to;
+              more[v] = is_there ? static_cast<int>(b.col[k + 32 * v + lane] - low) : -1;
+              y[v] = is_there ? b_val[k + 32 * v + lane] : V(0);
+            }
+#pragma unroll
+            for (int v = 0; v < tile_pieces; ++v)
+              if (more[v] >= 0)
+                sum[more[v]] = sum[more[v]] + now[u].factor * y[v];
+          }
+          __syncwarp();
+        }
+      }
+    }
+    if (!with_columns) {
+      for (O q = at + lane; q < at + n; q += 32) {
+        int const column = static_cast<int>(c_col[q] - low);
+        c_val[q] = sum[column];
+        sum[column] = nothing<V>();
+      }
+      __syncwarp();
+      continue;
+    }
+    int found = 0;
+#pragma unroll 8
+    for (int k = lane; k < tile_columns; k += 32)
+      found += !is_nothing(sum[k]);
+    bool const is_plain = reduce<32>(found) == static_cast<int>(n);
+    if (!is_plain) {
+      for (int k = lane; k < tile_words; k += 32)
+        bits[k] = 0;
+      __syncwarp();
+      for (O k = begin; k < end; ++k) {
+        I const j = a.col[k];
+        for (O q = from[j] + lane; q < to[j]; q += 32) {
+          auto const column = static_cast<unsigned>(b.col[q] - low);
+          atomicOr(bits + column / 32, 1u << column % 32);
+        }
+      }
+      __syncwarp();
+    }
+#pragma unroll 8
+    for (int k = 0; k < tile_words; ++k) {
+      V const y = sum[k * 32 + lane];
+      bool const is_entry = is_plain ? !is_nothing(y) : (bits[k] >> lane & 1) != 0;
+      unsigned const set = __ballot_sync(whole_warp, is_entry);
+      if (is_entry) {
+        O const place = at + __popc(set & below);
+        c_val[place] = y;
+        c_col[place] = low + k * 32 + lane;
+        sum[k * 32 + lane] = nothing<V>();
+      }
+      at += __popc(set);
+    }
+    __syncwarp();
+  }
+}
+
+/// The tiled rows among the listed ones.
+template <class I>
+I const* tiled_rows(cuda_product const& p) {
+  std::size_t before = 0;
+  for (row_bin const b : {row_bin::sorted_s, row_bin::sorted_m, row_bin::sorted_l})
+    before += p.all.rows[static_cast<int>(b)];
+  return static_cast<I const*>(p.list) + before;
+}
+inline std::size_t tiled_count(cuda_product const& p) {
+  return p.all.rows[static_cast<int>(row_bin::tiled)];
+}
+
+/// Bands for these sizes, within what is left of the limit.
+template <class I, class O>
+void plan_tiles(cuda_product& p, pattern<I, O> const& b) {
+  std::int64_t const all = (static_cast<std::int64_t>(b.cols) + tile_columns - 1) / tile_columns;
+  std::size_t const limit = scratch_limit::rest();
+  auto const fit = [&](std::size_t bytes, std::size_t rows) {
+    return static_cast<std::int64_t>(std::min(bytes, limit / 3) / (rows * sizeof(O))) - 1;
+  };
+  p.tiles = std::min({all, most_tiles, fit(tile_ptr_bytes, static_cast<std::size_t>(b.rows)),
+                      fit(offset_bytes, tiled_count(p))});
+  p.tiles = std::max<std::int64_t>(p.tiles, 1);
+  p.bands = (all + p.tiles - 1) / p.tiles;
+}
+
+inline void forget_bands(cuda_product const& p, std::size_t bytes) {
+  TULLE_CUDA(cudaMemsetAsync, p.before, 0, tiled_count(p) * bytes,
+             static_cast<cudaStream_t>(p.stream));
+}
+/// f(first column) for each band, when it is known where rows of B enter its tiles.
+template <class I, class O, class F>
+void each_band(cuda_product const& p, pattern<I, O> const& b, bool is_known, F&& f) {
+  for (std::int64_t band = 0; band < p.bands; ++band) {
+    long long const first = band * p.tiles << tile_shift;
+    if (p.bands > 1 || !is_known)
+      find_tiles(b, first, p.tiles, static_cast<O*>(p.tile_ptr), p.stream);
+    f(first);
+  }
+}
+
+/// Where C's rows enter the tiles of a band, by counting; counts may be nullptr.
+template <class I, class O>
+void count_band(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b,
+                long long first, O* counts) {
+  launch_shared(tile_count_kernel<I, O>, tiled_count(p), count_threads,
+                static_cast<std::size_t>(p.tiles) * (tile_words + 1) * sizeof(unsigned), p.stream,
+                a, b, tiled_rows<I>(p), first, static_cast<int>(p.tiles),
+                static_cast<O const*>(p.tile_ptr), static_cast<O*>(p.offset),
+                static_cast<O*>(p.before), counts != nullptr, counts);
+}
+
+template <class I, class O>
+void count_tiles(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
+  if (tiled_count(p) == 0)
+    return;
+  forget_bands(p, sizeof(O));
+  each_band(p, b, false, [&](long long first) { count_band(p, a, b, first, counts); });
+}
+
+/// Where there is one band, what counting left in tile_ptr and offset is used.
+template <class V, class I, class O>
+void fill_tiles(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+                O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
+  std::size_t const rows = tiled_count(p);
+  if (rows == 0)
+    return;
+  int resident = 0;
+  TULLE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &resident, tile_fill_kernel<V, I, O>,
+             32, 0);
+  std::size_t const jobs = rows * static_cast<std::size_t>(p.tiles);
+  forget_bands(p, sizeof(O));
+  each_band(p, pattern_of(b), true, [&](long long first) {
+    if (p.bands > 1 && with_columns)
+      count_band(p, pattern_of(a), pattern_of(b), first, static_cast<O*>(nullptr));
+    if (p.bands > 1 && !with_columns)
+      find_offsets(tiled_rows<I>(p), rows, first, p.tiles, c_ptr, static_cast<I const*>(c_col),
+                   static_cast<O*>(p.offset), p.stream);
+    TULLE_CUDA(cudaMemsetAsync, p.ticket, 0, sizeof *p.ticket, static_cast<cudaStream_t>(p.stream));
+    launch(tile_fill_kernel<V, I, O>,
+           std::min(jobs, static_cast<std::size_t>(p.multiprocessors * resident)), 32, p.stream,
+           pattern_of(a), a.val, pattern_of(b), b.val, tiled_rows<I>(p), rows, first,
+           static_cast<int>(p.tiles), static_cast<O const*>(p.tile_ptr),
+           static_cast<O const*>(p.offset), c_ptr, c_col, c_val, with_columns, p.ticket);
+  });
+}
+
+} // namespace
+} // namespace tulle::simt
