@@ -3,10 +3,7 @@
 
 #include "tulle/op/convert.hpp"
 
-#include "core/cuda_module.hpp"
-#include "dispatch/format.hpp"
-
-#include <exception>
+#include "dispatch/device_result.hpp"
 
 namespace tulle {
 
@@ -50,36 +47,6 @@ device_matrix upload(matrix_ref a, cuda const& where) {
   return d;
 }
 
-namespace {
-
-// The memory that a conversion on the device takes, and why it got none.
-struct taken {
-  std::vector<detail::device_block>& blocks;
-  cuda const& where;
-  std::exception_ptr failure = {};
-
-  static void* take(void* self, std::size_t bytes) noexcept {
-    auto& t = *static_cast<taken*>(self);
-    try {
-      return t.blocks.emplace_back(bytes, t.where).data();
-    } catch (...) {
-      t.failure = std::current_exception();
-      return nullptr;
-    }
-  }
-  // f(result) with the errors of both sides as the library has them.
-  template <class F>
-  void run(F&& f) {
-    cuda_status const status =
-        f(cuda_result{where.device, where.stream, where.workspace_limit, this, take});
-    if (failure)
-      std::rethrow_exception(failure);
-    check(status, "convert");
-  }
-};
-
-} // namespace
-
 device_matrix convert(device_ref const& a, layout const& to, cuda const& where) {
   matrix_ref const& from = a.matrix;
   if (!is_built(from.format, from.type) || !is_built(to.format, from.type))
@@ -95,15 +62,7 @@ device_matrix convert(device_ref const& a, layout const& to, cuda const& where) 
     return loaded_cuda().convert(static_cast<int>(f), static_cast<int>(from.type));
   };
   auto const make = [&](tulle::format f, auto&& run) {
-    auto const& made_ops = dispatch::ops(f, from.type);
-    device_matrix d;
-    d.where_ = where;
-    d.view_ = std::make_unique<std::byte[]>(made_ops.view_bytes);
-    taken memory{d.blocks_, where};
-    memory.run([&](cuda_result const& result) { return run(result, d.view_.get()); });
-    d.ref_ = made_ops.ref(d.view_.get());
-    d.ref_.space = space::device;
-    return d;
+    return dispatch::device_maker::make("convert", f, from.type, where, run);
   };
   device_matrix csr;
   void const* view = from.view;
@@ -117,7 +76,7 @@ device_matrix convert(device_ref const& a, layout const& to, cuda const& where) 
     });
     if (to.format == format::csr)
       return csr;
-    view = csr.view_.get();
+    view = csr.ref().matrix.view;
   }
   cuda_conversion const* const there = conversions(to.format);
   if (!there)

@@ -11,7 +11,9 @@
 
 namespace tulle {
 
-struct layout; // op/convert.hpp
+namespace dispatch {
+struct device_maker; // src/dispatch/device_result.hpp
+}
 
 /// A matrix_ref whose arrays are on a device, which its type says.
 struct device_ref {
@@ -48,7 +50,7 @@ public:
 
 private:
   friend device_matrix upload(matrix_ref a, cuda const& where);
-  friend device_matrix convert(device_ref const& a, layout const& to, cuda const& where);
+  friend struct dispatch::device_maker;
   void check(tulle::format f, type_tag t) const;
 
   matrix_ref ref_;

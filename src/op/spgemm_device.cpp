@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The walk of C = A B on a device: check, make a csr of what is not, multiply there.
+#include "tulle/op/spgemm_device.hpp"
+
+#include "tulle/op/convert.hpp"
+
+#include "cuda/spgemm/product.hpp"
+#include "dispatch/device_result.hpp"
+
+#include <chrono>
+
+namespace tulle {
+
+/// What the module keeps of a product.
+struct spgemm_plan<device_matrix, void, void>::state {
+  cuda where;
+  cuda_spgemm_kernel const* kernel = nullptr;
+  cuda_product product;
+  std::vector<detail::device_block> kept;
+  matrix_ref a, b; // without views
+  std::uint64_t place_a = 0, place_b = 0;
+};
+
+namespace {
+
+cuda_spgemm_kernel const& check_product(device_ref const& a, device_ref const& b,
+                                        spgemm_options const& o) {
+  for (auto const* const m : {&a.matrix, &b.matrix}) {
+    char const* const which = m == &a.matrix ? "A" : "B";
+    if (!is_built(m->format, m->type))
+      fail(errc::unsupported, "spgemm: %s: %s is not built for %s", which, name(m->format),
+           name(m->type));
+    if (m->space != space::device)
+      fail(errc::unsupported, "spgemm: %s is not on a device; see upload()", which);
+    dispatch::check_present("spgemm", *m);
+  }
+  if (a.matrix.type != b.matrix.type)
+    fail(errc::unsupported, "spgemm: A is of %s and B of %s", name(a.matrix.type),
+         name(b.matrix.type));
+  if (a.matrix.cols != b.matrix.rows)
+    fail(errc::shape_mismatch, "spgemm: A is %zu x %zu but B is %zu x %zu", a.matrix.rows,
+         a.matrix.cols, b.matrix.rows, b.matrix.cols);
+  if (o.method != spgemm_method::automatic)
+    fail(errc::unsupported, "spgemm: cuda has no method '%s'; it has automatic", name(o.method));
+  cuda_spgemm_kernel const* const kernel = loaded_cuda().spgemm(static_cast<int>(a.matrix.type));
+  if (!kernel)
+    fail(errc::unsupported, "spgemm: cuda has no kernel for %s", name(a.matrix.type));
+  return *kernel;
+}
+
+device_matrix multiply(cuda const& where, cuda_spgemm_kernel const& kernel, device_ref const& a,
+                       device_ref const& b, cuda const& keep_where,
+                       std::vector<detail::device_block>& kept, cuda_product& product) {
+  product.device = where.device;
+  product.stream = where.stream;
+  product.workspace_limit = where.workspace_limit;
+  dispatch::taken keep{kept, keep_where};
+  return dispatch::device_maker::make(
+      "spgemm", format::csr, a.matrix.type, where, [&](cuda_result const& to, void* c) {
+        cuda_status const status =
+            kernel.multiply(a.matrix.view, b.matrix.view, to, keep.result(), product, c);
+        if (keep.failure)
+          std::rethrow_exception(keep.failure);
+        return status;
+      });
+}
+
+std::string summary(cuda_product const& p) {
+  std::string text;
+  for (int k = 0; k < row_bins; ++k)
+    if (p.all.rows[k] != 0)
+      text += (text.empty() ? "" : ", ") + std::to_string(p.all.rows[k]) + " " +
+              name(static_cast<row_bin>(k));
+  if (p.group_rows > 1)
+    text += ", " + std::to_string(p.group_count) + " groups of window rows";
+  if (p.bands > 1)
+    text += ", bands of " + std::to_string(p.tiles) + " tiles";
+  return text;
+}
+
+} // namespace
+
+device_matrix spgemm(cuda const& where, device_ref const& a, device_ref const& b,
+                     spgemm_options o) {
+  auto const& kernel = check_product(a, b, o);
+  device_matrix csr_a, csr_b;
+  if (a.matrix.format != format::csr)
+    csr_a = convert(a, format::csr, where);
+  if (b.matrix.format != format::csr)
+    csr_b = convert(b, format::csr, where);
+  std::vector<detail::device_block> kept;
+  cuda_product product;
+  // What is needed meanwhile is of the stream's pool, which gives it back in the stream's order.
+  cuda keep_where = where;
+  keep_where.memory = nullptr;
+  return multiply(where, kernel, csr_a.empty() ? a : csr_a.ref(), csr_b.empty() ? b : csr_b.ref(),
+                  keep_where, kept, product);
+}
+
+spgemm_plan<device_matrix, void, void>::spgemm_plan(cuda const& where, device_ref const& a,
+                                                    device_ref const& b, spgemm_options o)
+    : state_(std::make_shared<state>()) {
+  auto const start = std::chrono::steady_clock::now();
+  state& s = *state_;
+  s.where = where;
+  s.kernel = &check_product(a, b, o);
+  if (a.matrix.format != format::csr || b.matrix.format != format::csr)
+    fail(errc::unsupported, "spgemm: a plan is for csr, A is a %s and B a %s; see convert()",
+         name(a.matrix.format), name(b.matrix.format));
+  auto const& ops = dispatch::ops(format::csr, a.matrix.type);
+  s.a = a.matrix;
+  s.b = b.matrix;
+  s.place_a = ops.place(a.matrix.view);
+  s.place_b = ops.place(b.matrix.view);
+  result_ = multiply(s.where, *s.kernel, a, b, s.where, s.kept, s.product);
+  cuda_properties device;
+  check(loaded_cuda().describe(where.device, device), "spgemm");
+  path_ = std::string("cuda/sm_") + std::to_string(device.major) + std::to_string(device.minor) +
+          " csr, rows: " + summary(s.product);
+  if (!s.product.a_canonical || !s.product.b_canonical)
+    path_ += s.product.a_canonical   ? ", B sorted first"
+             : s.product.b_canonical ? ", A sorted first"
+                                     : ", A and B sorted first";
+  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::size_t spgemm_plan<device_matrix, void, void>::bytes() const noexcept {
+  return state_ ? state_->product.bytes : 0;
+}
+
+device_matrix const& spgemm_plan<device_matrix, void, void>::run(device_ref const& a,
+                                                                 device_ref const& b) {
+  if (!state_)
+    fail(errc::bad_structure, "spgemm: the plan was moved from");
+  state const& s = *state_;
+  check_product(a, b, {});
+  auto const same = [](matrix_ref const& m, matrix_ref const& planned) {
+    return m.format == planned.format && m.type == planned.type && m.rows == planned.rows &&
+           m.cols == planned.cols && m.nnz == planned.nnz;
+  };
+  if (!same(a.matrix, s.a) || !same(b.matrix, s.b))
+    fail(errc::shape_mismatch,
+         "spgemm: the plan is for %zu x %zu with %zu entries times %zu x %zu with %zu, A is %zu x "
+         "%zu with %zu and B %zu x %zu with %zu",
+         s.a.rows, s.a.cols, s.a.nnz, s.b.rows, s.b.cols, s.b.nnz, a.matrix.rows, a.matrix.cols,
+         a.matrix.nnz, b.matrix.rows, b.matrix.cols, b.matrix.nnz);
+  auto const& ops = dispatch::ops(format::csr, a.matrix.type);
+  // Comparing indices would have to wait for the device.
+  if (ops.place(a.matrix.view) != s.place_a || ops.place(b.matrix.view) != s.place_b)
+    fail(errc::bad_structure,
+         "spgemm: the plan is for %s whose indices are elsewhere on the device",
+         ops.place(a.matrix.view) != s.place_a ? "an A" : "a B");
+  check(s.kernel->fill(a.matrix.view, b.matrix.view, s.product, result_.ref().matrix.view),
+        "spgemm");
+  return result_;
+}
+
+} // namespace tulle

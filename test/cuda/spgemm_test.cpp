@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A B on the device against the cpu, bit for bit: the zoo, every bin of rows, plans, limits and
+// errors, in every type of the device.
+#include "tulle/gen/generate.hpp"
+#include "tulle/op/convert.hpp"
+#include "tulle/op/spgemm_device.hpp"
+
+#include "cuda/there.hpp"
+#include "support/expect.hpp"
+#include "support/zoo.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+#include <memory_resource>
+
+namespace tulle::test {
+namespace {
+
+/// f(the csr inside), whose type run time tells.
+template <class F>
+auto with_csr(any_matrix const& a, F&& f) {
+  return visit(a.type(), [&](auto types) {
+    using T = decltype(types);
+    return f(*a.get_if<csr<typename T::value, typename T::index, typename T::offset>>());
+  });
+}
+
+testing::AssertionResult same_as(device_matrix const& there, any_matrix const& wanted) {
+  if (there.type() != wanted.type() || there.format() != format::csr)
+    return testing::AssertionFailure() << "a " << name(there.format());
+  any_matrix const here = download(there);
+  return with_csr(wanted, [&](auto const& c) {
+    using owner = std::remove_cvref_t<decltype(c)>;
+    return same_arrays(here.get_if<owner>()->view(), c.view());
+  });
+}
+
+/// The path of a plan for a b, after what comes out of it is what comes out on the cpu; so does
+/// the product without a plan, twice.
+std::string expect_product(any_matrix const& a, any_matrix const& b, std::string const& what,
+                           cuda const& where = {}) {
+  any_matrix const wanted = spgemm(cpu{}, a, b);
+  device_matrix const there_a = upload(a), there_b = upload(b);
+  for (int k = 0; k < 2; ++k) {
+    device_matrix const c = spgemm(where, there_a, there_b);
+    EXPECT_TRUE(same_as(c, wanted)) << what;
+    EXPECT_EQ(c.bytes(), wanted.bytes()) << what;
+  }
+  spgemm_plan plan(where, there_a, there_b);
+  EXPECT_TRUE(same_as(plan.result(), wanted)) << what << " planned";
+  EXPECT_TRUE(same_as(spgemm(plan, there_a, there_b), wanted)) << what << " again";
+  return plan.path();
+}
+/// A A, which looks at A once.
+std::string expect_square(any_matrix const& a, std::string const& what) {
+  any_matrix const wanted = spgemm(cpu{}, a, a);
+  device_matrix const there = upload(a);
+  EXPECT_TRUE(same_as(spgemm(there, there), wanted)) << what;
+  spgemm_plan plan(there, there);
+  EXPECT_TRUE(same_as(spgemm(plan, there, there), wanted)) << what << " again";
+  return plan.path();
+}
+
+bool is_quick() {
+  return std::getenv("TULLE_TEST_QUICK") != nullptr;
+}
+
+/// Rows of b's for a product with a: of few and many lengths.
+csr<double> factor_for(csr<double> const& a, std::int32_t cols, unsigned seed) {
+  std::vector<std::int32_t> lengths;
+  for (std::int32_t i = 0; i < a.cols; ++i) {
+    unsigned const r = (static_cast<unsigned>(i) * 2654435761u + seed) >> 16;
+    lengths.push_back(std::min(cols, r % 97 == 0   ? 40
+                                     : r % 11 == 0 ? 0
+                                                   : static_cast<std::int32_t>(r % 9)));
+  }
+  return rough(from_lengths(cols, lengths, seed), seed);
+}
+
+/// A random matrix with values of full precision.
+csr<double> random(std::string const& text) {
+  return rough(generate(text));
+}
+
+class cuda_spgemm : public testing::TestWithParam<std::size_t> {
+protected:
+  type_tag const type = static_cast<type_tag>(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(types, cuda_spgemm, testing::Range<std::size_t>(0, device_types),
+                         [](auto const& info) { return name(static_cast<type_tag>(info.param)); });
+
+TEST_P(cuda_spgemm, has_the_bits_of_the_cpu) {
+  for (animal const& animal : zoo()) {
+    bool const is_large = animal.matrix.val.size() > (is_quick() ? 5'000u : 20'000u);
+    if (is_large && (type != type_tag::f64_i32 || is_quick()))
+      continue;
+    any_matrix const a = as_type(rough(animal.matrix), type);
+    for (std::int32_t const cols : {0, 1, 500, 200'000})
+      expect_product(a, as_type(factor_for(animal.matrix, cols, 5), type),
+                     animal.name + " times " + std::to_string(cols));
+    if (animal.matrix.rows == animal.matrix.cols)
+      expect_square(a, animal.name + " squared");
+  }
+}
+
+TEST_P(cuda_spgemm, takes_each_bin) {
+  struct {
+    std::string a, b, path;
+  } const cases[] = {
+      {"poisson2d5:30", "", " tiny"},
+      {"lattice:900", "", "900 tiny"},
+      {"poisson3d27:9", "", " window"},
+      {"fem:900", "", " groups of window rows"},
+      {"banded:1500:300", "", " window"},
+      {"dense:200", "", " window"},
+      {"random:300:4000:6000", "random:4000:3000000:24000", " sorted 256"},
+      {"random:300:4000:24000", "random:4000:3000000:24000", " sorted 1K"},
+      {"random:100:4000:40000", "random:4000:3000000:24000", " sorted 4K"},
+      {"random:40:4000:40000", "random:4000:300000:40000", " tiled"},
+      {"rmat:11:20", "", " window"},
+      {"random:60:40:400", "random:40:90000:900000", " tiled"},
+  };
+  for (auto const& c : cases) {
+    any_matrix const a = as_type(random(c.a), type);
+    std::string const path =
+        c.b.empty() ? expect_square(a, c.a)
+                    : expect_product(a, as_type(random(c.b), type), c.a + " times " + c.b);
+    EXPECT_NE(path.find(c.path), std::string::npos) << c.a << ": " << path;
+    EXPECT_EQ(path.find("cuda/sm_"), 0u) << path;
+  }
+}
+
+// More columns than go at once: bands, of which the limit makes more.
+TEST_P(cuda_spgemm, goes_over_columns_in_bands) {
+  any_matrix const a = as_type(random("random:20:6000:20000"), type);
+  any_matrix const b = as_type(random("random:6000:5000000:90000"), type);
+  EXPECT_NE(expect_product(a, b, "wide").find("bands of 768 tiles"), std::string::npos);
+  EXPECT_NE(expect_product(a, b, "limited", {.workspace_limit = 400'000}).find("bands of"),
+            std::string::npos);
+}
+
+TEST_P(cuda_spgemm, renews_the_values_of_a_plan) {
+  for (char const* const text : {"poisson2d5:20", "fem:600", "rmat:10:20", "random:90:90:400"})
+    for (bool const is_unsorted : {false, true}) {
+      csr<double> const base = is_unsorted ? duplicated(unsorted(generate(text))) : generate(text);
+      any_matrix const a = as_type(rough(base, 3), type), next = as_type(rough(base, 4), type);
+      device_matrix const there = upload(a), other = upload(next);
+      spgemm_plan plan(there, there);
+      // A's indices with the values of another.
+      with_csr(a, [&]<class V, class I, class O>(csr<V, I, O> const&) {
+        using view = csr_view<V, I, O, space::device>;
+        view mixed = there.view<view>();
+        mixed.val = other.view<view>().val;
+        device_ref const renewed{matrix_ref(mixed)};
+        EXPECT_TRUE(same_as(spgemm(plan, renewed, there.ref()), spgemm(cpu{}, next, a))) << text;
+        EXPECT_TRUE(same_as(spgemm(plan, renewed, renewed), spgemm(cpu{}, next, next))) << text;
+      });
+      EXPECT_TRUE(same_as(spgemm(plan, there, there), spgemm(cpu{}, a, a))) << text;
+      EXPECT_EQ(plan.path().find("sorted first") != std::string::npos, is_unsorted) << plan.path();
+      EXPECT_GT(plan.bytes(), 0u);
+      EXPECT_TRUE(fails_with(errc::bad_structure, {"spgemm", "elsewhere", "A"},
+                             [&] { spgemm(plan, other, there); }));
+    }
+}
+
+// Sums that come out as -0, in each method: they stay entries and keep their sign.
+TEST(cuda, products_keep_zeros_and_their_sign) {
+  for (char const* const text : {"poisson2d5:30", "fem:300", "rmat:10:20", "random:30:30:200"}) {
+    csr<double> a = generate(text), b = a;
+    for (std::size_t k = 0; k < a.val.size(); ++k) {
+      a.val[k] = k % 3 == 0 ? -1 : -2;
+      b.val[k] = k % 5 == 0 ? 1 : 0;
+    }
+    expect_product(a, b, text);
+  }
+  csr<double> a = generate("random:20:400:8000"), b = generate("random:400:50000:80000");
+  for (std::size_t k = 0; k < a.val.size(); ++k)
+    a.val[k] = -1;
+  for (std::size_t k = 0; k < b.val.size(); ++k)
+    b.val[k] = k % 2 == 0 ? 0 : 1;
+  EXPECT_NE(expect_product(a, b, "tiled").find(" tiled"), std::string::npos);
+}
+
+TEST(cuda, products_pass_nan_on_through_stored_entries_alone) {
+  csr<double> a = generate("rmat:9:8"), b = a;
+  a.val[7] = INFINITY;
+  b.val[40] = NAN;
+  b.val[41] = 0;
+  csr<double> const wanted = spgemm(cpu{}, a, b);
+  any_matrix const found = download(spgemm(upload(a), upload(b)));
+  csr<double> const& c = *found.get_if<csr<double>>();
+  ASSERT_EQ(c.val.size(), wanted.val.size());
+  for (std::size_t k = 0; k < c.val.size(); ++k)
+    EXPECT_TRUE(c.val[k] == wanted.val[k] || (std::isnan(c.val[k]) && std::isnan(wanted.val[k])))
+        << k;
+}
+
+TEST(cuda, large_products_have_the_bits_of_the_cpu) {
+  for (char const* const text :
+       {"fem:20000", "lattice:100000", "poisson2d9:300", "rmat:15:8", "circuit:3000"})
+    expect_square(random(text), text);
+}
+
+TEST(cuda, products_take_coo_and_csc) {
+  csr<double> const a = random("random:300:200:3000"), b = random("random:200:500:3000");
+  any_matrix const wanted = spgemm(cpu{}, a, b);
+  for (format const f : {format::coo, format::csc}) {
+    device_matrix const there_a = upload(convert(any_matrix(a), f));
+    EXPECT_TRUE(same_as(spgemm(there_a, upload(b)), wanted)) << name(f);
+    EXPECT_TRUE(same_as(spgemm(upload(a), upload(convert(any_matrix(b), f))), wanted)) << name(f);
+    EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "csr", name(f)},
+                           [&] { spgemm_plan plan(there_a, upload(b)); }));
+  }
+}
+
+TEST(cuda, products_that_cannot_be_are_refused) {
+  device_matrix const a = upload(random("random:30:40:300"));
+  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "A is 30 x 40", "B is 30 x 40"},
+                         [&] { spgemm(a, a); }));
+  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "A is 30 x 40", "B is 30 x 40"},
+                         [&] { spgemm_plan plan(a, a); }));
+  device_matrix const f32 = upload(as_type(random("random:40:30:300"), type_tag::f32_i32));
+  EXPECT_TRUE(
+      fails_with(errc::unsupported, {"spgemm", "f64_i32", "f32_i32"}, [&] { spgemm(a, f32); }));
+  device_matrix const b = upload(random("random:40:20:300"));
+  EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "hash", "automatic"},
+                         [&] { spgemm(a, b, {.method = spgemm_method::hash}); }));
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"nothing"}, [&] { spgemm(a, device_matrix()); }));
+  std::vector<int> const row_ptr = {0, 1, 2, 3}, col = {0, 7, 2};
+  std::vector<double> const val = {1, 2, 3};
+  device_matrix const broken = upload(
+      csr_view<double, int, int>(unchecked, 3, 3, 3, row_ptr.data(), col.data(), val.data()));
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"col[1] is 7"}, [&] { spgemm(broken, broken); }));
+  spgemm_plan plan(a, b);
+  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "30 x 40"}, [&] { spgemm(plan, b, a); }));
+}
+
+TEST(cuda, a_product_with_too_many_entries_is_an_overflow) {
+  std::int32_t const n = 50'000;
+  array<std::int32_t> each(n + 1), none(n, 0), all(n);
+  for (std::int32_t i = 0; i <= n; ++i)
+    each[static_cast<std::size_t>(i)] = i;
+  std::copy_n(each.begin(), n, all.begin());
+  device_matrix const tall = upload(csr<float>(n, 1, each, none, array<float>(n, 1.f)));
+  device_matrix const wide = upload(csr<float>(1, n, {0, n}, all, array<float>(n, 1.f)));
+  EXPECT_TRUE(
+      fails_with(errc::overflow, {"spgemm", "2500000000", "32-bit"}, [&] { spgemm(tall, wide); }));
+}
+
+// Device memory that is counted and fails when told to.
+struct counted final : std::pmr::memory_resource {
+  std::size_t now = 0, left = SIZE_MAX; // bytes; allocations until it fails
+  void* do_allocate(std::size_t bytes, std::size_t) override {
+    void* p = nullptr;
+    if (left-- == 0 || cudaMalloc(&p, bytes) != cudaSuccess)
+      throw std::bad_alloc();
+    now += bytes;
+    return p;
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t) override {
+    now -= bytes;
+    cudaFree(p);
+  }
+  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
+    return this == &other;
+  }
+};
+
+TEST(cuda, a_product_keeps_to_its_stream_and_memory) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  csr<double> const a = random("rmat:10:12");
+  any_matrix const wanted = spgemm(cpu{}, a, a);
+  device_matrix const there = upload(a);
+  {
+    counted memory;
+    cuda const where{.stream = stream, .memory = &memory};
+    {
+      device_matrix const c = spgemm(where, there, there);
+      EXPECT_EQ(memory.now, c.bytes());
+      synchronize(where);
+      EXPECT_TRUE(same_as(c, wanted));
+      spgemm_plan const plan(where, there, there);
+      EXPECT_EQ(memory.now, 2 * c.bytes() + plan.bytes());
+    }
+    EXPECT_EQ(memory.now, 0u);
+    for (std::size_t const allocations : {0, 1}) {
+      memory.left = allocations;
+      EXPECT_TRUE(fails_with(errc::out_of_memory, {}, [&] { spgemm(where, there, there); }));
+      EXPECT_EQ(memory.now, 0u);
+    }
+    for (std::size_t allocations = 0; allocations < 5; ++allocations) {
+      memory.left = allocations;
+      EXPECT_TRUE(
+          fails_with(errc::out_of_memory, {}, [&] { spgemm_plan plan(where, there, there); }));
+      EXPECT_EQ(memory.now, 0u);
+    }
+  }
+  cudaStreamDestroy(stream);
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"workspace", "limit"},
+                         [&] { spgemm(cuda{.workspace_limit = 100}, there, there); }));
+  EXPECT_TRUE(same_as(spgemm(there, there), wanted));
+}
+
+/// What the pool had to give at once while f() ran.
+template <class F>
+std::size_t peak_of(F&& f) {
+  cudaMemPool_t pool = nullptr;
+  EXPECT_EQ(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
+  synchronize();
+  std::uint64_t before = 0, peak = 0;
+  cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &before);
+  std::uint64_t zero = 0;
+  cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero);
+  f();
+  synchronize();
+  cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &peak);
+  return static_cast<std::size_t>(peak - before);
+}
+
+TEST(cuda, products_keep_to_a_workspace_limit) {
+  device_matrix const a = upload(random("random:400:30000:600000"));
+  device_matrix const b = upload(random("random:30000:400000:300000"));
+  device_matrix c;
+  std::size_t const peak = peak_of([&] { c = spgemm(a, b); });
+  std::size_t const extra = peak - c.bytes();
+  any_matrix const wanted = download(c);
+  EXPECT_LE(extra, (std::size_t{64} << 20) + c.bytes() / 20);
+  for (std::size_t const part : {2, 4, 10}) {
+    c = {};
+    std::size_t const limited =
+        peak_of([&] { c = spgemm(cuda{.workspace_limit = extra / part}, a, b); });
+    EXPECT_TRUE(same_as(c, wanted)) << part;
+    EXPECT_LE(limited - c.bytes(), extra / part + 4096) << part; // by which the pool rounds up
+  }
+}
+
+} // namespace
+} // namespace tulle::test
