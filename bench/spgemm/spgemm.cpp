@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/spgemm/spgemm.hpp"
 
-#include "tulle/op/spgemm.hpp"
+#include "tulle/op/spgemm_device.hpp"
 
 #include "bench/contest.hpp"
+#include "bench/cuda.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
@@ -116,6 +117,73 @@ contestant make_planned(spgemm_problem<V, I> const& p) {
   return c;
 }
 
+/// On a device, into fresh memory: what the product before had is given back, and the driver has it
+/// again, before the clock starts.
+template <class V, class I>
+contestant make_there(std::shared_ptr<device_matrix> const& a,
+                      std::shared_ptr<device_matrix> const& b, int threads,
+                      std::shared_ptr<stopwatch> const& watch, bool keeps_memory) {
+  struct there {
+    std::unique_ptr<std::pmr::memory_resource> memory = kept_memory();
+    device_matrix matrix;
+  };
+  auto const kept = std::make_shared<there>();
+  contestant c;
+  c.backend = "cuda";
+  c.watch = watch;
+  if (keeps_memory)
+    c.format = "csr kept";
+  cuda const where{.memory = keeps_memory ? kept->memory.get() : nullptr};
+  c.run = [a, b, kept, where] {
+    kept->matrix = device_matrix();
+    kept->matrix = tulle::spgemm(where, *a, *b);
+  };
+  if (!keeps_memory)
+    c.timed_run = [kept, watch, run = c.run] {
+      kept->matrix = device_matrix();
+      synchronize();
+      watch->start();
+      run();
+      return watch->stop();
+    };
+  {
+    device_spgemm_plan const plan(*a, *b);
+    c.path = plan.path();
+    c.bytes = plan.result().bytes();
+    c.peak_bytes = plan.bytes();
+  }
+  c.result = [kept, threads](void* to) {
+    any_matrix back = download(kept->matrix, {.threads = threads});
+    *static_cast<csr<V, I, I>*>(to) = std::move(*back.get_if<csr<V, I, I>>());
+    kept->matrix = device_matrix(); // others need the memory
+  };
+  return c;
+}
+
+template <class V, class I>
+contestant make_planned_there(std::shared_ptr<device_matrix> const& a,
+                              std::shared_ptr<device_matrix> const& b, int threads,
+                              std::shared_ptr<stopwatch> const& watch) {
+  contestant c;
+  std::shared_ptr<device_spgemm_plan> plan;
+  c.convert_seconds = seconds_of([&] {
+    plan = std::make_shared<device_spgemm_plan>(*a, *b);
+    synchronize();
+  });
+  c.backend = "cuda";
+  c.format = "csr planned";
+  c.watch = watch;
+  c.path = plan->path();
+  c.bytes = plan->result().bytes();
+  c.peak_bytes = plan->bytes();
+  c.run = [a, b, plan] { tulle::spgemm(*plan, *a, *b); };
+  c.result = [plan, threads](void* to) {
+    any_matrix back = download(plan->result(), {.threads = threads});
+    *static_cast<csr<V, I, I>*>(to) = std::move(*back.get_if<csr<V, I, I>>());
+  };
+  return c;
+}
+
 template <class V, class I>
 std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a, options const& o,
                                std::vector<std::string>& remarks) {
@@ -144,6 +212,18 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
     for (std::size_t m = 1; m < spgemm_method_count; ++m)
       if (is_wanted(o.methods, name(static_cast<spgemm_method>(m))))
         c.contestants.push_back(make_tulle(p, {.method = static_cast<spgemm_method>(m)}));
+  }
+  if (o.backend == "cuda" && is_wanted(o.formats, "csr")) {
+    if (cuda_devices().empty()) {
+      remarks.push_back("no device: " + cuda_state());
+    } else {
+      auto const watch = event_watch();
+      auto const there_a = std::make_shared<device_matrix>(upload(a));
+      auto const there_b = is_aat ? std::make_shared<device_matrix>(upload(other)) : there_a;
+      for (bool const keeps_memory : {false, true})
+        c.contestants.push_back(make_there<V, I>(there_a, there_b, p.threads, watch, keeps_memory));
+      c.contestants.push_back(make_planned_there<V, I>(there_a, there_b, p.threads, watch));
+    }
   }
   for (auto& peer : ask_peers(o.peers, {over_types<spgemm_problem>(p), o.backend}, remarks))
     c.contestants.push_back(std::move(peer));
