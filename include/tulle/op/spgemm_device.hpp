@@ -11,9 +11,11 @@
 /// same. Operands are csr, or what convert() makes a csr of on a device; of the types in
 /// TULLE_TYPES. There is one method, automatic, and C is always sorted.
 ///
-/// C is allocated once, as large as it is. Beside it a call takes a byte for each row of A, an
-/// index for each of those that are not short, and up to 56 MB where rows have more than 4096
-/// products far apart; less under a workspace_limit, at the price of going over B more often.
+/// C is allocated once, as large as it is. Beside it a call takes a byte for each row of A, up to
+/// two indices for each of those that are not short, and, where rows have more than 4096 products
+/// far apart, 52 MiB at most, or two offsets a row of B if those are more. Under a workspace_limit
+/// that is less, such rows go over B in more turns; what does not fit at all is
+/// errc::out_of_memory.
 #pragma once
 #include "tulle/core/device_matrix.hpp"
 #include "tulle/op/spgemm.hpp"

@@ -11,7 +11,9 @@ namespace tulle::simt {
 // Of rows with more products or more entries the register merge was not tried.
 inline constexpr int tiny_terms = 8; // entries of A's row
 inline constexpr int tiny_products = 64;
-// Rows this wide, or, of so many columns a product, that wide. An accumulator takes them.
+// Rows are windows if they are at most this wide; or that wide, with at most so many columns a
+// product. fem of 100000 rows: 4.1 ms; 18.6 without the second, and without groups and runs of
+// rows.
 inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_product = 8;
 // Products of the three bins of sorted rows; above, tiles.
 inline constexpr int sorted_s = 256, sorted_m = 1024, sorted_l = 4096;

@@ -6,8 +6,9 @@
 // row's columns finds its own.
 //
 // Liu, thesis 2015, sec. 9.4: the expand-sort-compress bins, there by bitonic networks and with
-// values; here the sort is CUB's, of columns alone. Sorting the products along with them, stable,
-// and adding those of one column took 2.4 ms where this takes 0.5 (rmat of 2^17 rows, H200).
+// values; here the sort is CUB's, of columns alone. To sort products along with them, stable, and
+// add those of one column took 2.4 ms whether columns were known or not (rmat of 2^17 rows, H200);
+// this takes 1.1 where they are, and 1.3 more where they are not.
 #include "cuda/primitive/block.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/sorted.cuh"

@@ -5,9 +5,9 @@
 // a long row is shared by many warps and is still added in the order of A's row. Where each row of
 // B enters each tile is found once.
 //
-// Milliseconds on an H200, rmat of 2^17 rows: 1024 columns a tile 3 % more, 4096 40 % more; sums at
-// the rank of their column, eight tiles a warp, 26 instead of 17: pieces of rows of B are longer
-// so, but there are as many steps of 32 lanes, and each takes twice the instructions.
+// On an H200, rmat of 2^17 rows, tiles of 1024 columns took 3 % longer and of 4096 40 %. Eight
+// tiles a warp, with sums at the rank of their column, took 26 ms instead of 17: rows of B are in
+// fewer pieces so, 13 million instead of 67, but a step of 32 entries is twice the instructions.
 //
 // Columns go in bands of as many tiles as there is memory for; mostly there is one band.
 #pragma once
@@ -148,9 +148,9 @@ struct tile_piece {
   V factor;
 };
 
-/// Tiles of rows in the order of tickets. Columns that a product fell on are those whose sum is not
-/// -0, where there are as many as were counted; else some sum is -0, and the columns are looked
-/// for.
+/// Tiles of rows in the order of tickets, values alone or with columns. Columns that a product fell
+/// on are those whose sum is not -0, where there are as many as were counted; else some sum is -0,
+/// and the columns are looked for.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(32, 13)
     tile_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
@@ -159,7 +159,8 @@ __global__ void __launch_bounds__(32, 13)
                      unsigned long long* ticket) {
   __shared__ V sum[tile_columns];
   __shared__ tile_piece<V, O> piece[32];
-  __shared__ unsigned bits[tile_words];
+  static_assert(sizeof piece >= tile_words * sizeof(unsigned));
+  auto* const bits = reinterpret_cast<unsigned*>(piece); // when there are no more of them
   int const lane = threadIdx.x;
   unsigned const below = (1u << lane) - 1;
   auto const rows_b = static_cast<std::size_t>(b.rows);

@@ -17,7 +17,7 @@ namespace tulle::simt {
 namespace {
 
 constexpr int window_threads = 128; // of counting; a warp a group
-constexpr int fill_threads = 64;    // of filling; two warps a group
+constexpr int fill_threads = 64;    // of filling a group; 32: fem of 100000 rows 2.0 ms, not 1.3
 constexpr int most_group_rows = 3;
 
 /// The columns that C's row may have.
