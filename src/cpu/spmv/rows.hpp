@@ -402,8 +402,7 @@ void product_by_rows(V alpha, O const* ptr, I const* col, V const* val, std::int
 
 } // namespace
 
-// product_by_rows() as compiled with csr.cpp, for other formats with rows of this kind: 10 s for
-// each that compiles its own.
+// product_by_rows() as compiled with csr.cpp, once, for other formats with rows of this kind.
 #define TULLE_ROWS(tag, V, I, O)                                                                   \
   void multiply_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,         \
                      std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p);
