@@ -453,12 +453,14 @@ void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
       return detail::refill_rows("bcsr", rows, cols, entries, part, block_ptr.data(),
                                  block_col.data(), val.data(), where);
     bcsr_view<V, I, O> const to = view();
+    bool const past = val.bytes() >= detail::past_caches_from;
     auto const each_part = [&](csr_view<V, I, O> const& c, auto&& f) {
       int const parts = detail::parts_for(val.size() + to.block_rows(), where.threads);
       detail::parallel(parts, [&](int part) {
         std::size_t const end = detail::split_block_rows(c, height, part + 1, parts);
         for (std::size_t i = detail::split_block_rows(c, height, part, parts); i < end; ++i)
           f(i);
+        detail::after_stores();
       });
     };
     detail::refill_if(
@@ -477,7 +479,7 @@ void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
           if (entries != 0)
             each_part(c, [&](std::size_t i) {
               if (pattern.empty())
-                detail::fill_whole_block_row(to, i, c, val.data());
+                detail::fill_whole_block_row(to, i, c, val.data(), past);
               else
                 detail::fill_block_row(to, i, c, val.data());
             });

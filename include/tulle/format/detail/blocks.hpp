@@ -230,18 +230,33 @@ bool is_whole_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a
   });
 }
 
+/// Its values; past the caches where `past`, and then after_stores() is the caller's.
 template <class View, class V, class I, class O>
-void fill_whole_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a, V* val) {
+void fill_whole_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a, V* val,
+                          bool past) {
   V const* const from = a.val + a.row_ptr[i * static_cast<std::size_t>(b.height)];
   O const blocks = static_cast<O>(b.block_ptr[i + 1] - b.block_ptr[i]);
   V* const to =
       val + static_cast<std::size_t>(b.block_ptr[i]) * static_cast<std::size_t>(b.height * b.width);
+  auto const values = static_cast<std::size_t>(blocks * b.height * b.width);
+  ask_for(from + values, values); // the next block row: rows side by side are no stream
   known_side(b.width, [&](auto w) {
     known_side(b.height, [&](auto h) {
-      for (O k = 0; k < blocks; ++k)
-        for (int r = 0; r < h; ++r) // rows of blocks * w values, one behind the other
-          for (int e = 0; e < w; ++e)
-            to[(k * h + r) * w + e] = from[(r * blocks + k) * w + e];
+      auto const put = [&](O first, O last, V* at) {
+        for (O k = first; k < last; ++k)
+          for (int r = 0; r < h; ++r) // rows of blocks * w values, one behind the other
+            for (int e = 0; e < w; ++e)
+              *at++ = from[(r * blocks + k) * w + e];
+      };
+      if (!past)
+        return put(0, blocks, to);
+      constexpr O at_once = 32; // blocks, whose values stay in the first cache
+      V some[at_once * longest_block_side * longest_block_side];
+      for (O k = 0; k < blocks; k += at_once) {
+        O const end = std::min<O>(blocks, k + at_once);
+        put(k, end, some);
+        copy_past_caches(some, static_cast<std::size_t>((end - k) * h * w), to + k * h * w);
+      }
     });
   });
 }
