@@ -186,14 +186,11 @@ struct bsell_options {
   static constexpr char const* drawn = "rows=2:cols=2:chunk=2";
   static constexpr char const* variants[] = {
       "rows=2:cols=2",
-      "rows=3:cols=3:chunk=8",
       "rows=3:cols=3:chunk=16:sigma=32",
-      "rows=4:cols=4:chunk=16:sigma=16",
+      "rows=4:cols=4:chunk=8:sigma=16",
       "rows=1:cols=1:chunk=4:sigma=8",
       "rows=5:cols=3:chunk=2:sigma=1",
-      "rows=8:cols=8:chunk=32:sigma=64",
-      "rows=2:cols=1:chunk=1:sigma=4",
-      "rows=3:cols=3:chunk=64:sigma=1",
+      "rows=8:cols=8:chunk=64:sigma=64",
   };
 };
 
