@@ -2,6 +2,8 @@
 
 /// What contestants on a GPU share.
 #pragma once
+#include "tulle/core/device_matrix.hpp"
+
 #include "bench/contestant.hpp"
 
 #include <memory_resource>
@@ -17,5 +19,11 @@ contestant copy_bound(std::size_t bytes, std::shared_ptr<stopwatch> watch);
 /// Device memory that keeps what comes back for the next who wants as much: fresh memory is not
 /// what is measured.
 std::unique_ptr<std::pmr::memory_resource> kept_memory();
+
+/// A matrix that is made again and again, in such memory.
+struct kept_matrix {
+  std::unique_ptr<std::pmr::memory_resource> memory = kept_memory();
+  device_matrix matrix;
+};
 
 } // namespace tulle::bench

@@ -51,11 +51,7 @@ contestant make_tulle(convert_problem<V, I> const& p, layout const& f, bool refi
 template <class V, class I>
 contestant make_there(std::shared_ptr<device_matrix> const& csr_there, layout const& f, int threads,
                       std::shared_ptr<stopwatch> const& watch) {
-  struct there {
-    std::unique_ptr<std::pmr::memory_resource> memory = kept_memory();
-    device_matrix matrix;
-  };
-  auto const kept = std::make_shared<there>();
+  auto const kept = std::make_shared<kept_matrix>();
   contestant c;
   c.backend = "cuda";
   c.format = name(f);

@@ -5,6 +5,7 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 
+#include "cuda/memory.hpp"
 #include "cuda/there.hpp"
 #include "support/expect.hpp"
 #include "support/layouts.hpp"
@@ -230,25 +231,6 @@ TEST(cuda, coo_and_csc_convert_on_the_device) {
   EXPECT_TRUE(
       fails_with(errc::bad_structure, {"nothing"}, [&] { convert(device_matrix(), format::ell); }));
 }
-
-// Device memory that is counted and fails when told to.
-struct counted final : std::pmr::memory_resource {
-  std::size_t now = 0, left = SIZE_MAX; // bytes; allocations until it fails
-  void* do_allocate(std::size_t bytes, std::size_t) override {
-    void* p = nullptr;
-    if (left-- == 0 || cudaMalloc(&p, bytes) != cudaSuccess)
-      throw std::bad_alloc();
-    now += bytes;
-    return p;
-  }
-  void do_deallocate(void* p, std::size_t bytes, std::size_t) override {
-    now -= bytes;
-    cudaFree(p);
-  }
-  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
-    return this == &other;
-  }
-};
 
 TEST(cuda, a_conversion_keeps_to_its_stream_and_memory) {
   cudaStream_t stream = nullptr;

@@ -208,19 +208,29 @@ auto known_side(int n, F&& f) {
   }
 }
 
-/// The same where b has no holes: the rows of a block row are alike.
+/// Whether the rows of a block row that begins with row `top` have n entries each, in the same
+/// columns. The last may have less rows than height: then it has no blocks that are whole.
+template <class V, class I, class O>
+bool are_rows_alike(csr_view<V, I, O> const& a, std::size_t top, int height, O n) {
+  std::size_t const end =
+      std::min(static_cast<std::size_t>(a.rows), top + static_cast<std::size_t>(height));
+  for (std::size_t r = top; r < end; ++r)
+    if (a.row_ptr[r + 1] - a.row_ptr[r] != n ||
+        (r != top &&
+         !same(a.col + a.row_ptr[r], a.col + a.row_ptr[top], static_cast<std::size_t>(n))))
+      return false;
+  return true;
+}
+
+/// is_block_row() where b has no holes: the rows of a block row are alike.
 template <class View, class V, class I, class O>
 bool is_whole_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a) {
   std::size_t const top = i * static_cast<std::size_t>(b.height);
   O const blocks = static_cast<O>(b.block_ptr[i + 1] - b.block_ptr[i]);
   auto const n = static_cast<O>(blocks * static_cast<O>(b.width));
   I const* const first = a.col + a.row_ptr[top];
-  std::size_t const end = std::min(static_cast<std::size_t>(b.rows),
-                                   top + static_cast<std::size_t>(b.height)); // less: no blocks
-  for (std::size_t r = top; r < end; ++r)
-    if (a.row_ptr[r + 1] - a.row_ptr[r] != n ||
-        (r != top && !same(a.col + a.row_ptr[r], first, static_cast<std::size_t>(n))))
-      return false;
+  if (!are_rows_alike(a, top, b.height, n))
+    return false;
   return known_side(b.width, [&, block_col = b.block_col + b.block_ptr[i]](auto w) {
     I other = 0; // no branch an entry
     for (O k = 0; k < blocks; ++k)

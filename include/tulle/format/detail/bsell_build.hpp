@@ -107,12 +107,8 @@ bool is_whole_place(bsell_view<V, I, O> const& b, std::size_t p, std::size_t s, 
   auto const blocks = static_cast<std::size_t>(b.len[p]);
   auto const n = static_cast<O>(blocks * static_cast<std::size_t>(b.width));
   I const* const first = a.col + a.row_ptr[top];
-  std::size_t const end = std::min(static_cast<std::size_t>(b.rows),
-                                   top + static_cast<std::size_t>(b.height)); // less: no blocks
-  for (std::size_t i = top; i < end; ++i)
-    if (a.row_ptr[i + 1] - a.row_ptr[i] != n ||
-        (i != top && !same(a.col + a.row_ptr[i], first, static_cast<std::size_t>(n))))
-      return false;
+  if (!are_rows_alike(a, top, b.height, n))
+    return false;
   return known_side(b.width, [&](auto w) {
     I other = 0; // no branch an entry
     I const* c = first;

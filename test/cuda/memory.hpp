@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Device memory for tests.
+#pragma once
+#include <cstdint>
+#include <cuda_runtime_api.h>
+#include <memory_resource>
+#include <new>
+
+namespace tulle::test {
+
+/// Device memory that is counted and fails when told to.
+struct counted final : std::pmr::memory_resource {
+  std::size_t now = 0, left = SIZE_MAX; // bytes; allocations until it fails
+  void* do_allocate(std::size_t bytes, std::size_t) override {
+    void* p = nullptr;
+    if (left-- == 0 || cudaMalloc(&p, bytes) != cudaSuccess)
+      throw std::bad_alloc();
+    now += bytes;
+    return p;
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t) override {
+    now -= bytes;
+    cudaFree(p);
+  }
+  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
+    return this == &other;
+  }
+};
+
+} // namespace tulle::test
