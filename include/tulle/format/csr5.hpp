@@ -198,9 +198,9 @@ namespace detail {
 /// Thesis, sec. 6.3.2: r up to r entries a row, as many as there are up to s, s up to t, then u.
 /// There it is 16 on every CPU, which is r = s = u.
 constexpr double csr5_r = 16, csr5_s = 16, csr5_t = 256, csr5_u = 16;
-/// u where omega is 32, for a GPU. H200, shares of the bound with 8, 12, 16: dense 2048 .75, .77,
-/// .53; lp .39, .41, .41.
-constexpr double csr5_u_of_warps = 12;
+/// u where omega is 32, for a GPU: H200, shares of the bound with 4, 8, 12, 16: dense 2048 .97, .79,
+/// .73, .47; lp .46, .42, .39, .40.
+constexpr double csr5_u_of_warps = 4;
 
 /// Both options as they will be; errc::unsupported for what cannot be.
 template <class V>

@@ -13,6 +13,8 @@
 // warps in order. Rows that blocks share wait in the workspace: whichever block comes last adds the
 // pieces, in an order that the matrix alone decides, so one launch does and bits stay the same.
 //
+// Where rows are longer than tiles csr5_long.cuh takes over.
+//
 // Bytes that must move, double with 32-bit indices: 12 an entry, 4 for each sigma entries, 8 a row
 // and 8 a column.
 #include "tulle/format/csr5.hpp"
@@ -20,6 +22,7 @@
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
 #include "cuda/scale.cuh"
+#include "cuda/spmv/csr5_long.cuh"
 #include "cuda/workspace.cuh"
 
 #include <vector>
@@ -446,6 +449,14 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   p.method = "tiles";
   if (a.nnz == 0)
     return 0;
+  if (is_long(a)) {
+    p.method = is_x_cached(a) ? "tiles of long rows" : "tiles of long rows, by columns";
+    int device = 0, blocks = 0;
+    TULLE_CUDA(cudaGetDevice, &device);
+    TULLE_CUDA(cudaDeviceGetAttribute, &blocks, cudaDevAttrMultiProcessorCount, device);
+    p.info[2] = blocks;
+    return long_bytes(a);
+  }
   std::int64_t const entries = std::int64_t{32} * a.sigma;
   double const average = static_cast<double>(entries) * static_cast<double>(a.rows) / a.nnz;
   double const sums = room_factor * average + room_more;
@@ -470,6 +481,8 @@ template <class V, class I, class O>
 void fill(view<V, I, O> const& a, plan_view const& p) {
   if (a.nnz == 0)
     return;
+  if (is_long(a))
+    return order_long(a, p);
   auto const blocks = static_cast<std::size_t>(shape_of(a, p).blocks) + 1;
   TULLE_CUDA(cudaMemsetAsync, p.work, 0, blocks * (2 * sizeof(V) + sizeof(unsigned)),
              static_cast<cudaStream_t>(p.stream));
@@ -478,6 +491,8 @@ void fill(view<V, I, O> const& a, plan_view const& p) {
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
           void* stream) {
+  if (is_long(a))
+    return multiply_long(alpha, a, x, beta, y, p.work, static_cast<std::size_t>(p.info[2]), stream);
   tiles_shape const s = shape_of(a, p);
   if (a.nnz == 0 || s.is_filled) {
     scale(beta, y, static_cast<std::size_t>(a.rows), stream);
@@ -494,16 +509,9 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
   };
   if (a.omega != 32)
     return go(tiles_kernel<false, 0, few_steps, V, I, O>);
-  switch (a.sigma) {
-  case 8:
-    return go(tiles_kernel<true, 8, few_steps, V, I, O>);
-  case 12:
-    return go(tiles_kernel<true, 12, few_steps, V, I, O>);
-  case 16:
+  if (a.sigma == 16) // as most matrices have
     return go(tiles_kernel<true, 16, many_steps, V, I, O>);
-  default:
-    return go(tiles_kernel<true, 0, few_steps, V, I, O>);
-  }
+  go(tiles_kernel<true, 0, few_steps, V, I, O>);
 }
 
 } // namespace
