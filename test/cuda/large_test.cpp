@@ -47,8 +47,8 @@ void expect_product(csr<double> const& a, layout const& l, std::string const& pa
 
 // Few columns have many of the entries: they are numbered anew.
 TEST(cuda_large, columns_by_their_entries) {
-  csr<double> const a = integer_matrix("rmat:17:16");
-  for (char const* const l : {"sell:chunk=32:sigma=1024", "sell:chunk=8", "sell:chunk=64"})
+  csr<double> const a = integer_matrix("rmat:18:8");
+  for (char const* const l : {"sell:chunk=32:sigma=1024", "sell:chunk=32:sigma=4194304"})
     expect_product(a, layout::parse(l), "columns by their entries");
 }
 

@@ -28,9 +28,10 @@ using view = bcsr_view<V, I, O, space::device>;
 // rows side by side in a warp, one to nine lanes, 1.13; a block row a warp 0.98. One or two large
 // thread blocks a multiprocessor, each with neighbouring block rows, for the sake of x in the
 // first-level cache: 1.10. Values prefetched into the second-level cache: 0.99 and less. What it
-// waits for is x from the second-level cache, 160 MB beside 270 MB of blocks. Tiles of 8 to 64 block
-// rows brought into shared memory, a thread a row: 0.90. A ring of x in shared memory, with tiles
-// brought in ahead: 0.31, with values straight from memory: 0.94, for the threads that it leaves.
+// waits for is x from the second-level cache, 160 MB beside 270 MB of blocks. Tiles of 8 to 64
+// block rows brought into shared memory, a thread a row: 0.90. A ring of x in shared memory, with
+// tiles brought in ahead: 0.31, with values straight from memory: 0.94, for the threads that it
+// leaves.
 constexpr int threads = 256;
 constexpr int per_multiprocessor = 4;
 constexpr int steps = 4;

@@ -41,12 +41,12 @@ constexpr double room_factor = 1.25;
 constexpr int room_more = 32;
 
 // Blocks that a multiprocessor is to hold, and steps whose loads are asked for together. Tiles of
-// 16 steps, csr_bound_ratio on poisson2d5 and fem, by steps and blocks: 8, 6 .81 .81; 4, 6 .76 .78;
-// 16, 6 .76 .77; 4, 8 .63 .68; 8, 8 .65 .68; all 16 with 4 blocks .62 on poisson2d5. Of 12 steps:
-// 4, 6 .84 .75; 4, 8 .71 .66. To ask for x in the order of csr, turned in shared memory, took 1.2
-// to 1.4 times as long, for the blocks that the room costs.
+// 16 steps, csr_bound_ratio on poisson2d5 and fem, by steps and blocks: 8, 5 .80 .79; 8, 4 .81 .79;
+// 8, 6 .77 .80; 4, 6 .76 .78; 16, 6 .76 .77; 8, 8 .65 .68; rmat takes .298 ms with 8, 5, .304 with
+// 8, 6. To ask for x in the order of csr, turned in shared memory, took 1.2 to 1.4 times as long,
+// for the blocks that the room costs; columns by their entries as in sell gained nothing on rmat.
 template <class I>
-constexpr int resident = sizeof(I) == 4 ? 6 : 4; // 4: a guess
+constexpr int resident = sizeof(I) == 4 ? 5 : 4; // 4: a guess
 constexpr int few_steps = 4, many_steps = 8;
 static_assert(warps % 2 == 0 && warps <= 16);
 
@@ -411,13 +411,17 @@ __global__ void __launch_bounds__(threads, resident<I>)
       if (!rows.any_empty)
         for (int k = 1 + lane; k < segments - is_open; k += 32)
           update(y + rows.first + k, alpha, stage[k], beta);
+      else if (is_tile)
+        for (int k = 1 + lane; k < segments - is_open; k += 32)
+          put(rows.at(k), stage[k]);
       else
         for (int k = before == 0; k < ended; ++k)
           put(ended_row(k), stage[before + k]);
     } else if (flags != 0 && before != 0) {
       put(rows.before, lead);
     }
-    if ((rows.any_empty || !is_staged) && lane == end_lane && segments > 1 && !is_open)
+    bool const is_put = is_staged && (is_tile || !rows.any_empty);
+    if (!is_put && lane == end_lane && segments > 1 && !is_open)
       put(rows.last, tail);
     if (lane == 0)
       of_warp[threadIdx.x / 32] = {head, tail, rows.first, rows.next, segments == 1, is_open};

@@ -11,6 +11,7 @@
 
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
+#include "cuda/spmv/element.cuh"
 
 namespace tulle::simt {
 
@@ -22,9 +23,10 @@ __device__ T once(T const* p) {
 
 /// The sum of val[k * stride] * x[col[k * col_stride]] over the steps k of batches that begin at
 /// first, first + hop, ... below `last`. The loads of a batch are in flight together.
-template <int batch, bool shared = false, class V, class K, class Stride, class C, class C_stride>
+template <int batch, bool shared = false, class V, class K, class Stride, class C, class C_stride,
+          class X>
 __device__ V sum_steps(V const* val, Stride stride, C const* col, C_stride col_stride, K first,
-                       K last, K hop, V const* x) {
+                       K last, K hop, X x) {
   using wide = std::conditional_t<sizeof(C) == 2, unsigned, C>;
   V sum = 0;
   val += static_cast<std::size_t>(first) * stride;
@@ -41,7 +43,7 @@ __device__ V sum_steps(V const* val, Stride stride, C const* col, C_stride col_s
 #pragma unroll
     for (int u = 0; u < batch; ++u)
       if (u < left)
-        at[u] = __ldg(x + j[u]);
+        at[u] = element(x, j[u]);
 #pragma unroll
     for (int u = 0; u < batch; ++u)
       if (u < left)

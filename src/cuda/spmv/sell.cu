@@ -57,9 +57,9 @@ struct long_rows {
         sum(reinterpret_cast<V*>(static_cast<stretch*>(p.work) + pieces + joins)) {}
 };
 
-template <int batch, class V, class I, class O>
+template <int batch, class V, class I, class O, class X>
 __device__ void add_piece(V alpha, view<V, I, O> const& a, long_rows<V> const& apart,
-                          std::size_t at, V const* x, V beta, V* y) {
+                          std::size_t at, X x, V beta, V* y) {
   int const lane = threadIdx.x % 32;
   stretch const s = apart.of_piece[at];
   constexpr std::integral_constant<int, 32> stride;
@@ -75,9 +75,8 @@ __device__ void add_piece(V alpha, view<V, I, O> const& a, long_rows<V> const& a
 }
 
 /// The row's entries alone, where padding made it NaN.
-template <class V, class I, class O>
-__device__ V exact_sum(view<V, I, O> const& a, std::size_t c, int chunk, int lane, I row,
-                       V const* x) {
+template <class V, class I, class O, class X>
+__device__ V exact_sum(view<V, I, O> const& a, std::size_t c, int chunk, int lane, I row, X x) {
   I const len = a.len[c * chunk + lane];
   V const* const val = a.val + static_cast<std::size_t>(a.step_ptr[c]) * chunk + lane;
   std::size_t const from = a.col_ptr[c];
@@ -95,7 +94,7 @@ __device__ V exact_sum(view<V, I, O> const& a, std::size_t c, int chunk, int lan
       j = a.col[from + k] + row;
     if (kind == sell_kind::holed && (a.mask[a.base[c] + k] >> lane & 1) == 0)
       continue;
-    sum = fma(val[at], x[j], sum);
+    sum = fma(val[at], element(x, j), sum);
     --left;
   }
   return sum;
@@ -120,14 +119,17 @@ __device__ place_of<I, O> from_lane(place_of<I, O> const& c, int lane) {
   return {get(c.step), get(c.from), get(c.steps), get(c.base), get(c.kind)};
 }
 
-/// Chunks of `fixed` rows, or of any number where that is 0.
-template <class S, int fixed, class V, class I, class O>
+/// Chunks of `fixed` rows, or of any number where that is 0. X: a pointer, or a hot_and_rest, where
+/// all chunks are full.
+template <class S, int fixed, class V, class I, class O, class X>
 __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
-    chunks_kernel(V alpha, view<V, I, O> a, I places, long_rows<V> apart, V const* x, V beta,
-                  V* y) {
+    chunks_kernel(V alpha, view<V, I, O> a, I places, long_rows<V> apart, X x, V beta, V* y) {
+  constexpr bool is_ordered = !std::is_pointer_v<X>;
   static_assert(S::turns == 1 || (S::ways == 1 && fixed >= 32));
   constexpr unsigned warps = S::block / 32;
   unsigned const warp = threadIdx.x / 32;
+  if constexpr (is_ordered)
+    wait_for_launch_before();
   auto const before = static_cast<unsigned>(ceil_div<std::int64_t>(apart.pieces, warps));
   if (blockIdx.x < before) {
     if (std::int64_t const at = blockIdx.x * std::int64_t{warps} + warp; at < apart.pieces)
@@ -165,7 +167,9 @@ __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
     V const* const val = a.val + static_cast<std::size_t>(c.step) * chunk + lane;
     I const row = a.perm ? a.perm[place] : static_cast<I>(place);
     V sum;
-    if (c.kind == sell_kind::full)
+    if constexpr (is_ordered)
+      sum = sum_steps<S::batch>(val, stride, a.col + c.from + lane, stride, first, c.steps, hop, x);
+    else if (c.kind == sell_kind::full)
       sum = sum_steps<S::batch>(val, stride, a.col + c.from + lane, stride, first, c.steps, hop, x);
     else if (c.kind == sell_kind::shorts)
       sum = sum_steps<S::batch>(val, stride, a.short_col + c.from + lane, stride, first, c.steps,
@@ -188,6 +192,7 @@ __global__ void join_kernel(V alpha, long_rows<V> apart, V beta, V* y) {
   std::int64_t const at = (blockIdx.x * std::int64_t{threads} + threadIdx.x) / 32;
   if (at >= apart.joins)
     return;
+  wait_for_launch_before();
   stretch const s = apart.of_join[at];
   V sum = 0;
   for (std::int64_t k = s.begin + threadIdx.x % 32; k < s.end; k += 32)
@@ -239,7 +244,7 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   p.info[0] = pieces;
   p.info[1] = joins;
   p.info[2] = sums;
-  p.info[4] = !a.symmetric && is_worth_ordering(a, p.stream);
+  p.info[4] = !a.symmetric && p.info[3] == 1 && is_worth_ordering(a, p.stream);
   if (p.info[4])
     p.method = "chunks, columns by their entries";
   carver work = behind_long_rows<V>(p);
@@ -331,44 +336,47 @@ void fill(view<V, I, O> a, plan_view& p) {
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
   long_rows<V> const apart(p);
+  std::size_t const places = a.places();
+  auto const blocks = [&]<class S>(S) {
+    return ceil_div(static_cast<std::size_t>(apart.pieces), std::size_t{S::block / 32}) +
+           ceil_div(places, std::size_t{S::block / S::ways * S::turns});
+  };
+  auto const go = [&]<class S, int fixed>(S s, std::integral_constant<int, fixed>) {
+    launch(chunks_kernel<S, fixed, V, I, O, V const*>, blocks(s), S::block, stream, alpha, a,
+           static_cast<I>(places), apart, x, beta, y);
+  };
+  constexpr std::integral_constant<int, 32> fixed;
+  using one_way = shape<1, 1, 4, 256, 6>;
   if (p.info[4]) {
     carver work = behind_long_rows<V>(p);
     ordered_columns const to(work, a);
-    auto const cols = static_cast<std::size_t>(a.cols);
-    launch(gather_kernel<V, I>, side_blocks(cols), side_threads, stream, cols,
-           static_cast<I const*>(to.order), x, to.x);
-    a = to.view_of(a);
-    x = to.x;
-  }
-  std::size_t const places = a.places();
-  auto const go = [&]<class S, int fixed>(S, std::integral_constant<int, fixed>) {
-    launch(chunks_kernel<S, fixed, V, I, O>,
-           ceil_div(static_cast<std::size_t>(apart.pieces), std::size_t{S::block / 32}) +
-               ceil_div(places, std::size_t{S::block / S::ways * S::turns}),
-           S::block, stream, alpha, a, static_cast<I>(places), apart, x, beta, y);
-  };
-  constexpr std::integral_constant<int, 32> fixed;
-  switch (p.info[3]) {
-  case any_chunk:
-    go(shape<1, 1, 4, 256, 4>(), std::integral_constant<int, 0>());
-    break;
-  case in_turns:
-    go(shape<1, 4, 6, 128, 8>(), fixed);
-    break;
-  case 1:
-    go(shape<1, 1, 4, 256, 6>(), fixed);
-    break;
-  case 2:
-    go(shape<2, 1, 6, 128, 8>(), fixed);
-    break;
-  case 8:
-    go(shape<8, 1, 6, 256, 4>(), fixed);
-    break;
-  default:
-    go(shape<32, 1, 4, 1024, 1>(), fixed);
-  }
-  launch(join_kernel<V>, ceil_div(static_cast<std::size_t>(apart.joins) * 32, std::size_t{threads}),
-         threads, stream, alpha, apart, beta, y);
+    hot_and_rest<V, I> const gathered = to.hot.gather(x, stream);
+    launch_early(chunks_kernel<one_way, 32, V, I, O, hot_and_rest<V, I>>, blocks(one_way()),
+                 one_way::block, stream, alpha, to.view_of(a), static_cast<I>(places), apart,
+                 gathered, beta, y);
+  } else
+    switch (p.info[3]) {
+    case any_chunk:
+      go(shape<1, 1, 4, 256, 4>(), std::integral_constant<int, 0>());
+      break;
+    case in_turns:
+      go(shape<1, 4, 6, 128, 8>(), fixed);
+      break;
+    case 1:
+      go(one_way(), fixed);
+      break;
+    case 2:
+      go(shape<2, 1, 6, 128, 8>(), fixed);
+      break;
+    case 8:
+      go(shape<8, 1, 6, 256, 4>(), fixed);
+      break;
+    default:
+      go(shape<32, 1, 4, 1024, 1>(), fixed);
+    }
+  launch_early(join_kernel<V>,
+               ceil_div(static_cast<std::size_t>(apart.joins) * 32, std::size_t{threads}), threads,
+               stream, alpha, apart, beta, y);
   if (!a.symmetric)
     return;
   carver work = behind_long_rows<V>(p);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where a kernel reads x.
+#pragma once
+
+namespace tulle::simt {
+
+/// x[j], for a kernel that takes either as x.
+template <class V, class I>
+__device__ V element(V const* x, I j) {
+  return __ldg(x + j);
+}
+/// x, and what is gathered of it.
+template <class V, class I>
+struct hot_and_rest {
+  V const* hot;
+  V const* rest;
+};
+template <class V, class I>
+__device__ V element(hot_and_rest<V, I> x, I j) {
+  return __ldg(j < 0 ? x.hot + ~j : x.rest + j);
+}
+
+} // namespace tulle::simt
