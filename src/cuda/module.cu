@@ -4,6 +4,7 @@
 #include "tulle/core/types.hpp"
 
 #include "cuda/scale.cuh"
+#include "cuda/types.hpp"
 
 #include <cstdio>
 
@@ -157,7 +158,7 @@ cuda_status scale_there(int device, void* stream, V beta, V* y, std::size_t n) {
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 #define TULLE_DECLARE_SPGEMM(tag, V, I, O) extern cuda_spgemm_kernel const spgemm_csr_##tag;
-TULLE_TYPES(TULLE_DECLARE_SPGEMM)
+TULLE_PRODUCT_TYPES(TULLE_DECLARE_SPGEMM)
 
 namespace {
 
@@ -191,11 +192,15 @@ cuda_conversion const* convert(int format, int type) {
   return all_conversions[format].cell[type];
 }
 
-#define TULLE_SPGEMM(tag, V, I, O) &spgemm_csr_##tag,
-constexpr cuda_spgemm_kernel const* products[type_count] = {TULLE_TYPES(TULLE_SPGEMM)};
-
+#define TULLE_SPGEMM(tag, V, I, O)                                                                 \
+  case type_tag::tag:                                                                              \
+    return &spgemm_csr_##tag;
 cuda_spgemm_kernel const* spgemm(int type) {
-  return products[type];
+  switch (static_cast<type_tag>(type)) {
+    TULLE_PRODUCT_TYPES(TULLE_SPGEMM)
+  default:
+    return nullptr;
+  }
 }
 
 constexpr cuda_module table = {cuda_module_version,

@@ -9,7 +9,8 @@
 ///
 /// What is said of spgemm on the host (op/spgemm.hpp) holds: places, order and bits of C are the
 /// same. Operands are csr, or what convert() makes a csr of on a device; of the types in
-/// TULLE_TYPES. There is one method, automatic, and C is always sorted.
+/// TULLE_TYPES, and csr of float or double with 32-bit indices and 64-bit offsets. There is one
+/// method, automatic, and C is always sorted.
 ///
 /// C is allocated once, as large as it is. Beside it a call takes a byte for each row of A, up to
 /// two indices for each of those that are not short, and, where rows have more than 4096 products

@@ -17,6 +17,7 @@
 #include "cuda/spgemm/tiles.cuh"
 #include "cuda/spgemm/tiny.cuh"
 #include "cuda/spgemm/window.cuh"
+#include "cuda/types.hpp"
 
 #include <optional>
 
@@ -116,7 +117,7 @@ void make_room_for_tiles(cuda_product& p, pattern<I, O> const& b, kept const& me
 
 /// C's values; of tiny and tiled rows the columns too, where they are not there yet.
 template <class V, class I, class O>
-void fill(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
           O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
   I const* const col = c_col;
   fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
@@ -152,19 +153,20 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   p.is_square = from.is_square;
   p.a_canonical = from.a.col == from_a.col;
   p.b_canonical = from.b.col == from_b.col;
-  auto const a = pattern_of(from.a), b = pattern_of(from.b);
+  auto const a = operand_of(from.a), b = operand_of(from.b);
   auto const rows = static_cast<std::size_t>(a.rows);
-  O* const c_ptr = c.zeros<O>(rows + 1);
+  O* const row_ptr = c.zeros<O>(rows + 1);
+  auto* const c_ptr = reinterpret_cast<unsigned_t<O>*>(row_ptr);
   if (from.a.nnz == 0 || from.b.nnz == 0) {
     p.all.rows[static_cast<int>(row_bin::empty)] = rows;
-    return {unchecked, a.rows, b.cols, O(0), c_ptr, nullptr, nullptr};
+    return {unchecked, a.rows, b.cols, O(0), row_ptr, nullptr, nullptr};
   }
 
   p.bins = memory.take<row_bin>(rows);
   {
     scratch<product_survey> const found(1, s);
     TULLE_CUDA(cudaMemsetAsync, found.get(), 0, sizeof(product_survey), s);
-    survey(a, b, from.a.nnz, p.bins, found.get(), stream);
+    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.bins, found.get(), stream);
     p.all = fetch(found.get(), 1, s)[0];
   }
   deal(p, a, b, memory);
@@ -180,19 +182,19 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   }
   count_tiny(p, a, b, c_ptr);
   if (p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max()))
-    narrow<O>(fold<sum>(rows, stream, [=] __device__(std::size_t i) { return c_ptr[i]; }),
+    narrow<O>(fold<sum>(rows, stream, [=] __device__(std::size_t i) { return row_ptr[i]; }),
               "spgemm: number of entries");
-  to_pointers(c_ptr, rows, stream);
+  to_pointers(row_ptr, rows, stream);
   if (windows)
     p.windows = fetch(windows->get(), 1, s)[0];
-  std::size_t const nnz = last_of(c_ptr, rows, stream);
+  std::size_t const nnz = last_of(row_ptr, rows, stream);
 
   auto const [c_col, c_val] = take_entries<V, I>(c, nnz);
   write_sorted_columns(p, a, b, c_ptr, c_col);
   if (p.group_count != 0)
     run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
-  fill(p, from.a, from.b, c_ptr, c_col, c_val, true);
-  return {unchecked, a.rows, b.cols, static_cast<O>(nnz), c_ptr, c_col, c_val};
+  fill(p, a, b, c_ptr, c_col, c_val, true);
+  return {unchecked, a.rows, b.cols, static_cast<O>(nnz), row_ptr, c_col, c_val};
 }
 
 } // namespace
@@ -217,11 +219,13 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
       operands<V, I, O> const from(*static_cast<device_csr<V, I, O> const*>(a),                    \
                                    *static_cast<device_csr<V, I, O> const*>(b), !p.a_canonical,    \
                                    !p.b_canonical, p.stream);                                      \
-      fill(p, from.a, from.b, to.row_ptr, const_cast<I*>(to.col), const_cast<V*>(to.val), false);  \
+      auto const c_ptr = operand_of(to).ptr;                                                       \
+      fill(p, operand_of(from.a), operand_of(from.b), c_ptr, const_cast<I*>(to.col),               \
+           const_cast<V*>(to.val), false);                                                         \
     });                                                                                            \
   }                                                                                                \
   extern cuda_spgemm_kernel const spgemm_csr_##tag;                                                \
   cuda_spgemm_kernel const spgemm_csr_##tag = {multiply_##tag, fill_##tag};
-TULLE_TYPES(TULLE_CUDA_SPGEMM_CELL)
+TULLE_PRODUCT_TYPES(TULLE_CUDA_SPGEMM_CELL)
 
 } // namespace tulle::simt

@@ -18,16 +18,26 @@ inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_produc
 // Products of the three bins of sorted rows; above, tiles.
 inline constexpr int sorted_s = 256, sorted_m = 1024, sorted_l = 4096;
 
-/// Rows and columns of a csr.
+/// Offsets as kernels have them: their loops step up to 160 beyond the last entry, and there may be
+/// 2^31 - 1.
+template <class O>
+using unsigned_t = std::make_unsigned_t<O>;
+
+/// Rows and columns of a csr; O is unsigned.
 template <class I, class O>
 struct pattern {
   O const* ptr;
   I const* col;
   I rows, cols;
 };
+/// The same with values.
 template <class V, class I, class O>
-pattern<I, O> pattern_of(device_csr<V, I, O> const& a) {
-  return {a.row_ptr, a.col, a.rows, a.cols};
+struct operand : pattern<I, O> {
+  V const* val;
+};
+template <class V, class I, class O>
+operand<V, I, unsigned_t<O>> operand_of(device_csr<V, I, O> const& a) {
+  return {{reinterpret_cast<unsigned_t<O> const*>(a.row_ptr), a.col, a.rows, a.cols}, a.val};
 }
 
 /// What products are added to first: x + -0 is x for every x, so an entry with one product is it.

@@ -12,6 +12,7 @@
 #include "cuda/primitive/block.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/sorted.cuh"
+#include "cuda/types.hpp"
 
 #include <bit>
 #include <cub/block/block_radix_sort.cuh>
@@ -208,13 +209,13 @@ void write_sorted_columns(cuda_product const& p, pattern<I, O> const& a, pattern
 }
 
 template <class V, class I, class O>
-void fill_sorted(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+void fill_sorted(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                  O const* c_ptr, I const* c_col, V* c_val) {
   each_sorted_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
     constexpr int most = threads() * items();
     launch_shared(sorted_fill_kernel<threads(), most, V, I, O>, rows, threads(),
                   sizeof(terms_room<threads(), V, O>) + most * (sizeof(V) + sizeof(I)) + 16,
-                  p.stream, pattern_of(a), a.val, pattern_of(b), b.val, list, c_ptr, c_col, c_val);
+                  p.stream, a, a.val, b, b.val, list, c_ptr, c_col, c_val);
   });
 }
 
@@ -222,11 +223,13 @@ void fill_sorted(cuda_product const& p, device_csr<V, I, O> const& a, device_csr
   template void count_sorted(cuda_product const&, pattern<I, O> const&, pattern<I, O> const&, O*); \
   template void write_sorted_columns(cuda_product const&, pattern<I, O> const&,                    \
                                      pattern<I, O> const&, O*, I*);
-TULLE_SORTED(std::int32_t, std::int32_t)
-TULLE_SORTED(std::int64_t, std::int64_t)
+TULLE_SORTED(std::int32_t, std::uint32_t)
+TULLE_SORTED(std::int64_t, std::uint64_t)
+TULLE_SORTED(std::int32_t, std::uint64_t)
 #define TULLE_FILL_SORTED(tag, V, I, O)                                                            \
-  template void fill_sorted(cuda_product const&, device_csr<V, I, O> const&,                       \
-                            device_csr<V, I, O> const&, O const*, I const*, V*);
-TULLE_TYPES(TULLE_FILL_SORTED)
+  template void fill_sorted(cuda_product const&, operand<V, I, unsigned_t<O>> const&,              \
+                            operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I const*,   \
+                            V*);
+TULLE_PRODUCT_TYPES(TULLE_FILL_SORTED)
 
 } // namespace tulle::simt

@@ -99,10 +99,10 @@ __global__ void __launch_bounds__(each_threads)
 }
 
 template <class I, class O>
-void survey(pattern<I, O> const& a, pattern<I, O> const& b, O nnz, row_bin* bins,
+void survey(pattern<I, O> const& a, pattern<I, O> const& b, std::size_t nnz, row_bin* bins,
             product_survey* to, void* stream) {
-  bool const wide = nnz / std::max<O>(1, a.rows) >= wide_rows;
   auto const rows = static_cast<std::size_t>(a.rows);
+  bool const wide = nnz / std::max<std::size_t>(1, rows) >= wide_rows;
   std::size_t const rows_at_once = each_threads / (wide ? 32 : 4);
   launch(wide ? survey_kernel<32, I, O> : survey_kernel<4, I, O>,
          std::min(survey_blocks, ceil_div(rows, rows_at_once)), each_threads, stream, a, b, bins,
