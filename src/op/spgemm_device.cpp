@@ -41,8 +41,8 @@ cuda_spgemm_kernel const& check_product(device_ref const& a, device_ref const& b
   if (a.matrix.cols != b.matrix.rows)
     fail(errc::shape_mismatch, "spgemm: A is %zu x %zu but B is %zu x %zu", a.matrix.rows,
          a.matrix.cols, b.matrix.rows, b.matrix.cols);
-  if (o.method != spgemm_method::automatic)
-    fail(errc::unsupported, "spgemm: cuda has no method '%s'; it has automatic", name(o.method));
+  if (o.method == spgemm_method::merge)
+    fail(errc::unsupported, "spgemm: cuda has no method '%s'", name(o.method));
   cuda_spgemm_kernel const* const kernel = loaded_cuda().spgemm(static_cast<int>(a.matrix.type));
   if (!kernel)
     fail(errc::unsupported, "spgemm: cuda has no kernel for %s", name(a.matrix.type));
@@ -71,11 +71,13 @@ std::string summary(cuda_product const& p) {
   for (int k = 0; k < row_bins; ++k)
     if (p.all.rows[k] != 0)
       text += (text.empty() ? "" : ", ") + std::to_string(p.all.rows[k]) + " " +
-              name(static_cast<row_bin>(k));
+              name(static_cast<row_bin>(k), p.method);
   if (p.group_rows > 1)
     text += ", " + std::to_string(p.group_count) + " groups of window rows";
   if (p.bands > 1)
     text += ", bands of " + std::to_string(p.tiles) + " tiles";
+  if (p.method == spgemm_method::global_esc)
+    text += ", counted so and filled by sorts of many rows";
   return text;
 }
 
@@ -91,6 +93,7 @@ device_matrix spgemm(cuda const& where, device_ref const& a, device_ref const& b
     csr_b = convert(b, format::csr, where);
   std::vector<detail::device_block> kept;
   cuda_product product;
+  product.method = o.method;
   // What is needed meanwhile is of the stream's pool, which gives it back in the stream's order.
   cuda keep_where = where;
   keep_where.memory = nullptr;
@@ -113,6 +116,7 @@ spgemm_plan<device_matrix, void, void>::spgemm_plan(cuda const& where, device_re
   s.b = b.matrix;
   s.place_a = ops.place(a.matrix.view);
   s.place_b = ops.place(b.matrix.view);
+  s.product.method = o.method;
   result_ = multiply(s.where, *s.kernel, a, b, s.where, s.kept, s.product);
   cuda_properties device;
   check(loaded_cuda().describe(where.device, device), "spgemm");

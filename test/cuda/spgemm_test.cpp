@@ -138,6 +138,65 @@ TEST_P(cuda_spgemm, takes_each_bin) {
   }
 }
 
+TEST_P(cuda_spgemm, does_as_it_is_told) {
+  struct {
+    spgemm_method method;
+    char const* path;
+  } const cases[] = {{spgemm_method::tiny, " tiny"},   {spgemm_method::heap, " heap"},
+                     {spgemm_method::esc, " esc 256"}, {spgemm_method::hash, " hash 256"},
+                     {spgemm_method::dense, " tiled"}, {spgemm_method::global_esc, "sorts"}};
+  std::vector<std::pair<any_matrix, any_matrix>> products;
+  for (animal const& animal : zoo())
+    if (animal.matrix.val.size() <= (is_quick() ? 1'000u : 5'000u))
+      products.emplace_back(as_type(rough(animal.matrix), type),
+                            as_type(factor_for(animal.matrix, 3000, 5), type));
+  for (char const* const text : {"poisson2d5:30", "fem:300", "rmat:10:20", "random:200:200:3000"}) {
+    any_matrix const a = as_type(random(text), type);
+    products.emplace_back(a, a);
+  }
+  products.emplace_back(as_type(random("random:100:4000:40000"), type),
+                        as_type(random("random:4000:3000000:24000"), type));
+  for (auto const& c : cases) {
+    std::string paths;
+    for (auto const& [a, b] : products) {
+      any_matrix const wanted = spgemm(cpu{}, a, b);
+      device_matrix const there_a = upload(a), there_b = upload(b);
+      std::string const what = std::string(name(c.method)) + " " + std::to_string(a.rows()) +
+                               " x " + std::to_string(b.cols());
+      EXPECT_TRUE(same_as(spgemm(there_a, there_b, {.method = c.method}), wanted)) << what;
+      spgemm_plan plan(there_a, there_b, {.method = c.method});
+      EXPECT_TRUE(same_as(spgemm(plan, there_a, there_b), wanted)) << what << " again";
+      paths += plan.path() + "\n";
+    }
+    EXPECT_NE(paths.find(c.path), std::string::npos) << paths;
+  }
+}
+
+// Columns that a plain hash puts all at one slot.
+TEST(cuda, hashed_products_stand_columns_far_apart) {
+  csr<double> const a = random("random:50:60:900");
+  array<std::int32_t> ptr(61), col(60 * 40);
+  array<double> val(60 * 40, 1.5);
+  for (std::size_t i = 0; i <= 60; ++i)
+    ptr[i] = static_cast<std::int32_t>(i) * 40;
+  for (std::size_t k = 0; k < col.size(); ++k)
+    col[k] = static_cast<std::int32_t>(k % 40 * 3 + k / 40 % 3) << 20;
+  csr<double> const b(60, 1 << 28, ptr, col, val);
+  EXPECT_TRUE(
+      same_as(spgemm(upload(a), upload(b), {.method = spgemm_method::hash}), spgemm(cpu{}, a, b)));
+}
+
+TEST(cuda, a_sort_of_all_products_keeps_to_its_limit) {
+  csr<double> const a = random("random:2000:2000:40000");
+  device_matrix const there = upload(a);
+  any_matrix const wanted = spgemm(cpu{}, any_matrix(a), any_matrix(a));
+  spgemm_options const o{.method = spgemm_method::global_esc};
+  EXPECT_TRUE(same_as(spgemm(cuda{.workspace_limit = 3 << 20}, there, there, o), wanted));
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"global_esc", "products of row 0"}, [&] {
+    spgemm(cuda{.workspace_limit = (1 << 20) + 40'000}, there, there, o);
+  }));
+}
+
 // More columns than go at once: bands, of which the limit makes more.
 TEST_P(cuda_spgemm, goes_over_columns_in_bands) {
   any_matrix const a = as_type(random("random:20:6000:20000"), type);
@@ -231,8 +290,8 @@ TEST(cuda, products_that_cannot_be_are_refused) {
   EXPECT_TRUE(
       fails_with(errc::unsupported, {"spgemm", "f64_i32", "f32_i32"}, [&] { spgemm(a, f32); }));
   device_matrix const b = upload(random("random:40:20:300"));
-  EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "hash", "automatic"},
-                         [&] { spgemm(a, b, {.method = spgemm_method::hash}); }));
+  EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "cuda", "merge"},
+                         [&] { spgemm(a, b, {.method = spgemm_method::merge}); }));
   EXPECT_TRUE(fails_with(errc::bad_structure, {"nothing"}, [&] { spgemm(a, device_matrix()); }));
   std::vector<int> const row_ptr = {0, 1, 2, 3}, col = {0, 7, 2};
   std::vector<double> const val = {1, 2, 3};

@@ -12,6 +12,7 @@
 #include "tulle/core/narrow.hpp"
 
 #include "cuda/convert/convert.cuh"
+#include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/sorted.cuh"
 #include "cuda/spgemm/survey.cuh"
 #include "cuda/spgemm/tiles.cuh"
@@ -66,14 +67,13 @@ struct operands {
 template <class I, class O>
 void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept const& memory) {
   auto const rows = static_cast<std::size_t>(a.rows);
-  auto const in = [&](row_bin b) { return p.all.rows[static_cast<int>(b)]; };
   unsigned long long at[row_bins] = {};
   std::size_t listed = 0;
-  for (int b = static_cast<int>(row_bin::sorted_s); b < row_bins; ++b) {
+  for (int b = static_cast<int>(row_bin::short_s); b < row_bins; ++b) {
     at[b] = listed;
     listed += p.all.rows[b];
   }
-  std::size_t const windows = in(row_bin::window);
+  std::size_t const windows = rows_in(p, row_bin::window);
   if (listed + windows == 0)
     return;
   auto const s = static_cast<cudaStream_t>(p.stream);
@@ -102,28 +102,42 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
 
 template <class I, class O>
 void make_room_for_tiles(cuda_product& p, pattern<I, O> const& b, kept const& memory) {
-  if (tiled_count(p) == 0)
+  if (rows_in(p, row_bin::tiled) == 0)
     return;
   plan_tiles(p, b);
   auto const each_row = static_cast<std::size_t>(p.tiles + 1);
   p.tile_ptr = memory.take<O>(each_row * static_cast<std::size_t>(b.rows));
-  p.offset = memory.take<O>(each_row * tiled_count(p));
-  p.before = memory.take<O>(tiled_count(p));
+  p.offset = memory.take<O>(each_row * rows_in(p, row_bin::tiled));
+  p.before = memory.take<O>(rows_in(p, row_bin::tiled));
   int device = 0;
   TULLE_CUDA(cudaGetDevice, &device);
   TULLE_CUDA(cudaDeviceGetAttribute, &p.multiprocessors, cudaDevAttrMultiProcessorCount, device);
   p.ticket = memory.take<unsigned long long>(1);
 }
 
-/// C's values; of tiny and tiled rows the columns too, where they are not there yet.
+/// C's values, and its columns where they are not there yet.
 template <class V, class I, class O>
-void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
-          O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
+void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* c_ptr,
+          I* c_col, V* c_val, bool with_columns) {
   I const* const col = c_col;
+  if (p.method == spgemm_method::global_esc)
+    return fill_global_esc(p, a, b, c_ptr, c_col, c_val);
   fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
-  fill_sorted(p, a, b, c_ptr, col, c_val);
-  if (p.group_count != 0)
+  fill_heap(p, a, b, c_ptr, c_col, c_val);
+  if (p.method == spgemm_method::esc) {
+    fill_esc(p, a, b, c_ptr, c_col, c_val);
+  } else if (p.method == spgemm_method::hash) {
+    fill_hash(p, a, b, c_ptr, c_col, c_val);
+  } else {
+    if (with_columns)
+      write_sorted_columns(p, a, b, c_ptr, c_col);
+    fill_sorted(p, a, b, c_ptr, col, c_val);
+  }
+  if (p.group_count != 0) {
+    if (with_columns)
+      run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
     fill_windows(p, a, b, c_ptr, col, c_val);
+  }
   fill_tiny(p, a, b, c_ptr, c_col, c_val, with_columns);
 }
 
@@ -166,14 +180,20 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   {
     scratch<product_survey> const found(1, s);
     TULLE_CUDA(cudaMemsetAsync, found.get(), 0, sizeof(product_survey), s);
-    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.bins, found.get(), stream);
+    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.method, p.bins, found.get(), stream);
     p.all = fetch(found.get(), 1, s)[0];
   }
   deal(p, a, b, memory);
   make_room_for_tiles(p, b, memory);
 
   count_tiles(p, a, b, c_ptr);
-  count_sorted(p, a, b, c_ptr);
+  if (p.method == spgemm_method::esc)
+    count_esc(p, a, b, c_ptr);
+  else if (p.method == spgemm_method::hash)
+    count_hash(p, a, b, c_ptr);
+  else
+    count_sorted(p, a, b, c_ptr);
+  count_heap(p, a, b, c_ptr);
   std::optional<scratch<window_found>> windows;
   if (p.group_count != 0) {
     windows.emplace(1, s);
@@ -190,9 +210,6 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   std::size_t const nnz = last_of(row_ptr, rows, stream);
 
   auto const [c_col, c_val] = take_entries<V, I>(c, nnz);
-  write_sorted_columns(p, a, b, c_ptr, c_col);
-  if (p.group_count != 0)
-    run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
   fill(p, a, b, c_ptr, c_col, c_val, true);
   return {unchecked, a.rows, b.cols, static_cast<O>(nnz), row_ptr, c_col, c_val};
 }
@@ -214,12 +231,12 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
                                 void const* c) {                                                   \
     return guarded([&] {                                                                           \
       device_guard const on(p.device);                                                             \
-      scratch_limit const limit(p.workspace_limit);                                                \
+      scratch_limit const limit(p.workspace_limit - std::min(p.workspace_limit, p.bytes));         \
       auto const& to = *static_cast<device_csr<V, I, O> const*>(c);                                \
       operands<V, I, O> const from(*static_cast<device_csr<V, I, O> const*>(a),                    \
                                    *static_cast<device_csr<V, I, O> const*>(b), !p.a_canonical,    \
                                    !p.b_canonical, p.stream);                                      \
-      auto const c_ptr = operand_of(to).ptr;                                                       \
+      auto* const c_ptr = const_cast<unsigned_t<O>*>(operand_of(to).ptr);                          \
       fill(p, operand_of(from.a), operand_of(from.b), c_ptr, const_cast<I*>(to.col),               \
            const_cast<V*>(to.val), false);                                                         \
     });                                                                                            \

@@ -285,18 +285,6 @@ __global__ void __launch_bounds__(32, 13)
   }
 }
 
-/// The tiled rows among the listed ones.
-template <class I>
-I const* tiled_rows(cuda_product const& p) {
-  std::size_t before = 0;
-  for (row_bin const b : {row_bin::sorted_s, row_bin::sorted_m, row_bin::sorted_l})
-    before += p.all.rows[static_cast<int>(b)];
-  return static_cast<I const*>(p.list) + before;
-}
-inline std::size_t tiled_count(cuda_product const& p) {
-  return p.all.rows[static_cast<int>(row_bin::tiled)];
-}
-
 /// Bands for these sizes, within what is left of the limit.
 template <class I, class O>
 void plan_tiles(cuda_product& p, pattern<I, O> const& b) {
@@ -306,13 +294,13 @@ void plan_tiles(cuda_product& p, pattern<I, O> const& b) {
     return static_cast<std::int64_t>(std::min(bytes, limit / 3) / (rows * sizeof(O))) - 1;
   };
   p.tiles = std::min({all, most_tiles, fit(tile_ptr_bytes, static_cast<std::size_t>(b.rows)),
-                      fit(offset_bytes, tiled_count(p))});
+                      fit(offset_bytes, rows_in(p, row_bin::tiled))});
   p.tiles = std::max<std::int64_t>(p.tiles, 1);
   p.bands = (all + p.tiles - 1) / p.tiles;
 }
 
 inline void forget_bands(cuda_product const& p, std::size_t bytes) {
-  TULLE_CUDA(cudaMemsetAsync, p.before, 0, tiled_count(p) * bytes,
+  TULLE_CUDA(cudaMemsetAsync, p.before, 0, rows_in(p, row_bin::tiled) * bytes,
              static_cast<cudaStream_t>(p.stream));
 }
 /// f(first column) for each band, when it is known where rows of B enter its tiles.
@@ -330,16 +318,16 @@ void each_band(cuda_product const& p, pattern<I, O> const& b, bool is_known, F&&
 template <class I, class O>
 void count_band(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b,
                 long long first, O* counts) {
-  launch_shared(tile_count_kernel<I, O>, tiled_count(p), count_threads,
+  launch_shared(tile_count_kernel<I, O>, rows_in(p, row_bin::tiled), count_threads,
                 static_cast<std::size_t>(p.tiles) * (tile_words + 1) * sizeof(unsigned), p.stream,
-                a, b, tiled_rows<I>(p), first, static_cast<int>(p.tiles),
+                a, b, listed<I>(p, row_bin::tiled), first, static_cast<int>(p.tiles),
                 static_cast<O const*>(p.tile_ptr), static_cast<O*>(p.offset),
                 static_cast<O*>(p.before), counts != nullptr, counts);
 }
 
 template <class I, class O>
 void count_tiles(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
-  if (tiled_count(p) == 0)
+  if (rows_in(p, row_bin::tiled) == 0)
     return;
   forget_bands(p, sizeof(O));
   each_band(p, b, false, [&](long long first) { count_band(p, a, b, first, counts); });
@@ -349,7 +337,7 @@ void count_tiles(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> co
 template <class V, class I, class O>
 void fill_tiles(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                 O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
-  std::size_t const rows = tiled_count(p);
+  std::size_t const rows = rows_in(p, row_bin::tiled);
   if (rows == 0)
     return;
   int resident = 0;
@@ -361,12 +349,12 @@ void fill_tiles(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, 
     if (p.bands > 1 && with_columns)
       count_band(p, a, b, first, static_cast<O*>(nullptr));
     if (p.bands > 1 && !with_columns)
-      find_offsets(tiled_rows<I>(p), rows, first, p.tiles, c_ptr, static_cast<I const*>(c_col),
-                   static_cast<O*>(p.offset), p.stream);
+      find_offsets(listed<I>(p, row_bin::tiled), rows, first, p.tiles, c_ptr,
+                   static_cast<I const*>(c_col), static_cast<O*>(p.offset), p.stream);
     TULLE_CUDA(cudaMemsetAsync, p.ticket, 0, sizeof *p.ticket, static_cast<cudaStream_t>(p.stream));
     launch(tile_fill_kernel<V, I, O>,
            std::min(jobs, static_cast<std::size_t>(p.multiprocessors * resident)), 32, p.stream, a,
-           a.val, b, b.val, tiled_rows<I>(p), rows, first, static_cast<int>(p.tiles),
+           a.val, b, b.val, listed<I>(p, row_bin::tiled), rows, first, static_cast<int>(p.tiles),
            static_cast<O const*>(p.tile_ptr), static_cast<O const*>(p.offset), c_ptr, c_col, c_val,
            with_columns, p.ticket);
   });
