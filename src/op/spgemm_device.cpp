@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The walk of C = A B on a device: check, make a csr of what is not, multiply there.
-#include "tulle/op/spgemm_device.hpp"
-
 #include "tulle/op/convert.hpp"
+#include "tulle/op/spgemm_over_device.hpp"
 
 #include "cuda/spgemm/product.hpp"
 #include "dispatch/device_result.hpp"
@@ -24,17 +23,19 @@ struct spgemm_plan<device_matrix, void, void>::state {
 
 namespace {
 
+void check_operand(char const* which, matrix_ref const& m) {
+  if (!is_built(m.format, m.type))
+    fail(errc::unsupported, "spgemm: %s: %s is not built for %s", which, name(m.format),
+         name(m.type));
+  if (m.space != space::device)
+    fail(errc::unsupported, "spgemm: %s is not on a device; see upload()", which);
+  dispatch::check_present("spgemm", m);
+}
+
 cuda_spgemm_kernel const& check_product(device_ref const& a, device_ref const& b,
                                         spgemm_options const& o) {
-  for (auto const* const m : {&a.matrix, &b.matrix}) {
-    char const* const which = m == &a.matrix ? "A" : "B";
-    if (!is_built(m->format, m->type))
-      fail(errc::unsupported, "spgemm: %s: %s is not built for %s", which, name(m->format),
-           name(m->type));
-    if (m->space != space::device)
-      fail(errc::unsupported, "spgemm: %s is not on a device; see upload()", which);
-    dispatch::check_present("spgemm", *m);
-  }
+  check_operand("A", a.matrix);
+  check_operand("B", b.matrix);
   if (a.matrix.type != b.matrix.type)
     fail(errc::unsupported, "spgemm: A is of %s and B of %s", name(a.matrix.type),
          name(b.matrix.type));
@@ -81,24 +82,57 @@ std::string summary(cuda_product const& p) {
   return text;
 }
 
+/// A matrix that is a csr, or the csr that is made of it.
+struct as_csr {
+  device_matrix made;
+  device_ref ref;
+  as_csr(device_ref const& a, cuda const& where) : ref(a) {
+    if (a.matrix.format == format::csr)
+      return;
+    made = convert(a, format::csr, where);
+    ref = made.ref();
+  }
+};
+
+device_matrix multiply_once(cuda const& where, cuda_spgemm_kernel const& kernel,
+                            device_ref const& a, device_ref const& b, cuda_product& product) {
+  as_csr const of_a(a, where), of_b(b, where);
+  std::vector<detail::device_block> kept;
+  // What is needed meanwhile is of the stream's pool, which gives it back in the stream's order.
+  cuda keep_where = where;
+  keep_where.memory = nullptr;
+  return multiply(where, kernel, of_a.ref, of_b.ref, keep_where, kept, product);
+}
+
 } // namespace
 
 device_matrix spgemm(cuda const& where, device_ref const& a, device_ref const& b,
                      spgemm_options o) {
   auto const& kernel = check_product(a, b, o);
-  device_matrix csr_a, csr_b;
-  if (a.matrix.format != format::csr)
-    csr_a = convert(a, format::csr, where);
-  if (b.matrix.format != format::csr)
-    csr_b = convert(b, format::csr, where);
-  std::vector<detail::device_block> kept;
   cuda_product product;
   product.method = o.method;
-  // What is needed meanwhile is of the stream's pool, which gives it back in the stream's order.
-  cuda keep_where = where;
-  keep_where.memory = nullptr;
-  return multiply(where, kernel, csr_a.empty() ? a : csr_a.ref(), csr_b.empty() ? b : csr_b.ref(),
-                  keep_where, kept, product);
+  return multiply_once(where, kernel, a, b, product);
+}
+
+device_matrix detail::spgemm_over(cuda const& where, device_mask const* mask, semiring_kind s,
+                                  device_ref const& a, device_ref const& b) {
+  auto const& kernel = check_product(a, b, {});
+  cuda_product product;
+  product.semiring = s;
+  if (!mask)
+    return multiply_once(where, kernel, a, b, product);
+  matrix_ref const& m = mask->base.matrix;
+  check_operand("the mask", m);
+  if (m.type != a.matrix.type)
+    fail(errc::unsupported, "spgemm: the mask is of %s and A of %s", name(m.type),
+         name(a.matrix.type));
+  if (m.rows != a.matrix.rows || m.cols != b.matrix.cols)
+    fail(errc::shape_mismatch, "spgemm: the mask is %zu x %zu but A B is %zu x %zu", m.rows, m.cols,
+         a.matrix.rows, b.matrix.cols);
+  as_csr const of_mask(mask->base, where);
+  product.mask = of_mask.ref.matrix.view;
+  product.complement = mask->complement;
+  return multiply_once(where, kernel, a, b, product);
 }
 
 spgemm_plan<device_matrix, void, void>::spgemm_plan(cuda const& where, device_ref const& a,

@@ -13,6 +13,7 @@
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/spgemm/forced.cuh"
+#include "cuda/spgemm/over.cuh"
 #include "cuda/spgemm/sorted.cuh"
 #include "cuda/spgemm/survey.cuh"
 #include "cuda/spgemm/tiles.cuh"
@@ -214,6 +215,38 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   return {unchecked, a.rows, b.cols, static_cast<O>(nnz), row_ptr, c_col, c_val};
 }
 
+/// The same over a semiring, and what a mask leaves of it.
+template <class V, class I, class O>
+device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
+                                  device_csr<V, I, O> const& from_b, cuda_result const& to,
+                                  cuda_result const& keep, cuda_product& p) {
+  bool const has_mask = p.mask != nullptr, needs_places = !has_mask || p.complement;
+  auto t = needs_places ? multiply(from_a, from_b, has_mask ? keep : to, keep, p)
+                        : device_csr<V, I, O>();
+  if (!has_mask && p.semiring == semiring_kind::plus_times)
+    return t;
+  operands<V, I, O> const from(from_a, from_b, true, true, p.stream);
+  auto const a = operand_of(from.a), b = operand_of(from.b);
+  if (!has_mask) {
+    fill_over(p.semiring, a, b, operand_of(t), const_cast<V*>(t.val),
+              static_cast<std::uint8_t*>(nullptr), false, p.stream);
+    return t;
+  }
+  canonical<V, I, O> const mask(*static_cast<device_csr<V, I, O> const*>(p.mask), p.stream);
+  if (p.complement)
+    scratch_limit::take(static_cast<std::size_t>(t.nnz) * (sizeof(V) + sizeof(I)));
+  else
+    t = mask.view;
+  auto const places = static_cast<std::size_t>(t.nnz);
+  scratch<std::uint8_t> const has(places, p.stream);
+  scratch<V> const val(places, p.stream);
+  fill_over(p.semiring, a, b, operand_of(t), val.get(), has.get(), true, p.stream);
+  if (p.complement)
+    find_outside<I, unsigned_t<O>>(operand_of(t), operand_of(mask.view), has.get(), p.stream);
+  return leave(t, static_cast<V const*>(val.get()), static_cast<std::uint8_t const*>(has.get()),
+               result(to));
+}
+
 } // namespace
 
 #define TULLE_CUDA_SPGEMM_CELL(tag, V, I, O)                                                       \
@@ -222,9 +255,9 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     return guarded([&] {                                                                           \
       device_guard const on(to.device);                                                            \
       scratch_limit const limit(to.workspace_limit);                                               \
-      new (c)                                                                                      \
-          device_csr<V, I, O>(multiply(*static_cast<device_csr<V, I, O> const*>(a),                \
-                                       *static_cast<device_csr<V, I, O> const*>(b), to, keep, p)); \
+      auto const* const of_a = static_cast<device_csr<V, I, O> const*>(a);                         \
+      auto const* const of_b = static_cast<device_csr<V, I, O> const*>(b);                         \
+      new (c) device_csr<V, I, O>(multiply_over(*of_a, *of_b, to, keep, p));                       \
     });                                                                                            \
   }                                                                                                \
   static cuda_status fill_##tag(void const* a, void const* b, cuda_product const& p,               \

@@ -3,6 +3,7 @@
 // How the rows of a product are computed: what its values need once the pattern is there. Plain,
 // since the library keeps it for the module.
 #pragma once
+#include "tulle/op/semiring.hpp"
 #include "tulle/op/spgemm_method.hpp"
 
 #include <cstddef>
@@ -63,6 +64,9 @@ struct window_found {
 struct cuda_product {
   int device = -1;
   spgemm_method method = spgemm_method::automatic;
+  semiring_kind semiring = semiring_kind::plus_times;
+  void const* mask = nullptr; // a csr's view, or its complement's
+  bool complement = false;
   void* stream = nullptr;
   std::size_t workspace_limit = SIZE_MAX;
   bool a_canonical = true, b_canonical = true;
