@@ -324,6 +324,30 @@ TEST(cuda, a_product_with_too_many_entries_is_an_overflow) {
       fails_with(errc::overflow, {"spgemm", "2500000000", "32-bit"}, [&] { spgemm(tall, wide); }));
 }
 
+TEST(cuda, forecasts_say_what_comes) {
+  for (char const* const text : {"poisson2d5:30", "fem:300", "rmat:10:20", "random:200:200:3000"}) {
+    csr<double> const a = random(text);
+    device_matrix const there = upload(a);
+    device_matrix const c = spgemm(there, there);
+    product_forecast const f = spgemm_forecast(there, there), here = spgemm_forecast(cpu{}, a, a);
+    spgemm_plan const plan(there, there);
+    EXPECT_TRUE(f.is_exact);
+    EXPECT_EQ(f.entries, static_cast<double>(c.nnz())) << text;
+    EXPECT_EQ(f.products, here.products) << text;
+    EXPECT_GE(f.most_entries, c.nnz()) << text;
+    EXPECT_EQ(f.result_bytes, c.bytes()) << text;
+    EXPECT_EQ(f.peak_bytes, c.bytes() + plan.bytes()) << text;
+    EXPECT_GT(f.seconds, 0) << text;
+    EXPECT_NE(plan.path().find(f.path), std::string::npos) << f.path;
+  }
+  auto const [tall, wide] = column_and_row<std::int32_t>();
+  EXPECT_EQ(spgemm_forecast(tall, wide).entries, 2'500'000'000.0);
+  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "A is 1 x 50000", "B is 1 x 50000"},
+                         [&] { spgemm_forecast(wide, wide); }));
+  device_matrix const none = upload(csr<double>(3, 3, {0, 0, 0, 0}, {}, {}));
+  EXPECT_EQ(spgemm_forecast(none, none).entries, 0);
+}
+
 /// n elements of device memory.
 template <class T>
 std::vector<T> from_there(T const* from, std::size_t n) {

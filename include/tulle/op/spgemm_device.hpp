@@ -20,7 +20,7 @@
 /// errc::out_of_memory.
 #pragma once
 #include "tulle/core/device_matrix.hpp"
-#include "tulle/op/spgemm.hpp"
+#include "tulle/op/spgemm_forecast.hpp"
 
 namespace tulle {
 
@@ -33,6 +33,14 @@ inline device_matrix spgemm(cuda const& where, device_matrix const& a, device_ma
 }
 inline device_matrix spgemm(device_matrix const& a, device_matrix const& b, spgemm_options o = {}) {
   return spgemm(a.where(), a.ref(), b.ref(), o);
+}
+
+/// What C = A B would take there. Rows are counted, as the product itself does it first: all
+/// numbers but the seconds are exact, and more entries than offsets count are no error. Takes the
+/// product's workspace and an offset a row; waits for the device.
+product_forecast spgemm_forecast(cuda const& where, device_ref const& a, device_ref const& b);
+inline product_forecast spgemm_forecast(device_matrix const& a, device_matrix const& b) {
+  return spgemm_forecast(a.where(), a.ref(), b.ref());
 }
 
 /// What spgemm computes once per two patterns on a device. It keeps its result, whose values each

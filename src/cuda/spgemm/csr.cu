@@ -202,9 +202,14 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
   }
   count_tiny(p, a, b, c_ptr);
-  if (p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max()))
-    narrow<O>(fold<sum>(rows, stream, [=] __device__(std::size_t i) { return row_ptr[i]; }),
-              "spgemm: number of entries");
+  bool const may_overflow =
+      p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max());
+  if (may_overflow || p.counts_only) {
+    p.entries = fold<sum>(rows, stream, [=] __device__(std::size_t i) { return row_ptr[i]; });
+    if (p.counts_only)
+      return {unchecked, a.rows, b.cols, O(0), row_ptr, nullptr, nullptr};
+    narrow<O>(p.entries, "spgemm: number of entries");
+  }
   to_pointers(row_ptr, rows, stream);
   if (windows)
     p.windows = fetch(windows->get(), 1, s)[0];

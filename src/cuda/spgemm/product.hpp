@@ -67,6 +67,8 @@ struct cuda_product {
   semiring_kind semiring = semiring_kind::plus_times;
   void const* mask = nullptr; // a csr's view, or its complement's
   bool complement = false;
+  bool counts_only = false;       // C is not computed: its entries are wanted, no more
+  unsigned long long entries = 0; // of C, then
   void* stream = nullptr;
   std::size_t workspace_limit = SIZE_MAX;
   bool a_canonical = true, b_canonical = true;
