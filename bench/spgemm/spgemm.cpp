@@ -122,17 +122,20 @@ contestant make_planned(spgemm_problem<V, I> const& p) {
 template <class V, class I>
 contestant make_there(std::shared_ptr<device_matrix> const& a,
                       std::shared_ptr<device_matrix> const& b, int threads,
-                      std::shared_ptr<stopwatch> const& watch, bool keeps_memory) {
+                      std::shared_ptr<stopwatch> const& watch, bool keeps_memory,
+                      spgemm_options const& how) {
   auto const kept = std::make_shared<kept_matrix>();
   contestant c;
   c.backend = "cuda";
   c.watch = watch;
+  if (how.method != spgemm_method::automatic)
+    c.format = std::string("csr by ") + name(how.method);
   if (keeps_memory)
     c.format = "csr kept";
   cuda const where{.memory = keeps_memory ? kept->memory.get() : nullptr};
-  c.run = [a, b, kept, where] {
+  c.run = [a, b, kept, where, how] {
     kept->matrix = device_matrix();
-    kept->matrix = tulle::spgemm(where, *a, *b);
+    kept->matrix = tulle::spgemm(where, *a, *b, how);
   };
   if (!keeps_memory)
     c.timed_run = [kept, watch, run = c.run] {
@@ -143,7 +146,7 @@ contestant make_there(std::shared_ptr<device_matrix> const& a,
       return watch->stop();
     };
   {
-    device_spgemm_plan const plan(*a, *b);
+    device_spgemm_plan const plan(*a, *b, how);
     c.path = plan.path();
     c.bytes = plan.result().bytes();
     c.peak_bytes = plan.bytes();
@@ -217,8 +220,15 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
       auto const there_a = std::make_shared<device_matrix>(upload(a));
       auto const there_b = is_aat ? std::make_shared<device_matrix>(upload(other)) : there_a;
       for (bool const keeps_memory : {false, true})
-        c.contestants.push_back(make_there<V, I>(there_a, there_b, p.threads, watch, keeps_memory));
+        c.contestants.push_back(
+            make_there<V, I>(there_a, there_b, p.threads, watch, keeps_memory, {}));
       c.contestants.push_back(make_planned_there<V, I>(there_a, there_b, p.threads, watch));
+      for (std::size_t m = 1; m < spgemm_method_count; ++m) {
+        auto const method = static_cast<spgemm_method>(m);
+        if (method != spgemm_method::merge && is_wanted(o.methods, name(method)))
+          c.contestants.push_back(
+              make_there<V, I>(there_a, there_b, p.threads, watch, false, {.method = method}));
+      }
     }
   }
   for (auto& peer : ask_peers(o.peers, {over_types<spgemm_problem>(p), o.backend}, remarks))

@@ -4,6 +4,7 @@
 #include "tulle/core/types.hpp"
 
 #include "cuda/scale.cuh"
+#include "cuda/types.hpp"
 
 #include <cstdio>
 
@@ -36,10 +37,40 @@ cuda_status describe(int device, cuda_properties& to) {
   });
 }
 
+// A pool grows by pieces of 32 MiB. To map them takes the driver .9 ms a GB on an H200, and one
+// large piece .05.
+constexpr std::size_t large_bytes = std::size_t{32} << 20;
+
+/// Whether the pool need not grow for that many bytes, or is told to keep what it once had.
+bool is_in_pool(std::size_t bytes) {
+  int device = 0;
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t kept = 0, all = 0, used = 0;
+  TULLE_CUDA(cudaGetDevice, &device);
+  TULLE_CUDA(cudaDeviceGetMemPool, &pool, device);
+  TULLE_CUDA(cudaMemPoolGetAttribute, pool, cudaMemPoolAttrReleaseThreshold, &kept);
+  TULLE_CUDA(cudaMemPoolGetAttribute, pool, cudaMemPoolAttrReservedMemCurrent, &all);
+  TULLE_CUDA(cudaMemPoolGetAttribute, pool, cudaMemPoolAttrUsedMemCurrent, &used);
+  return kept != 0 || all - used >= bytes;
+}
+
+/// Whether the driver gave them in one piece, which cudaFreeAsync takes back in the stream's order
+/// like any other. Memory that the pool has idle, the pool alone can give.
+bool take_whole(std::size_t bytes, void*& to) {
+  auto mode = cudaStreamCaptureModeRelaxed; // no graph that some thread captures is concerned
+  TULLE_CUDA(cudaThreadExchangeStreamCaptureMode, &mode);
+  bool const is_taken = cudaMalloc(&to, bytes) == cudaSuccess;
+  if (!is_taken)
+    cudaGetLastError(); // else the next call that looks there finds it
+  TULLE_CUDA(cudaThreadExchangeStreamCaptureMode, &mode);
+  return is_taken;
+}
+
 cuda_status allocate(int device, void* stream, std::size_t bytes, void*& to) {
   return guarded([&] {
     device_guard const on(device);
-    TULLE_CUDA(cudaMallocAsync, &to, bytes, as_stream(stream));
+    if (bytes < large_bytes || is_in_pool(bytes) || !take_whole(bytes, to))
+      TULLE_CUDA(cudaMallocAsync, &to, bytes, as_stream(stream));
   });
 }
 
@@ -127,7 +158,7 @@ cuda_status scale_there(int device, void* stream, V beta, V* y, std::size_t n) {
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 #define TULLE_DECLARE_SPGEMM(tag, V, I, O) extern cuda_spgemm_kernel const spgemm_csr_##tag;
-TULLE_TYPES(TULLE_DECLARE_SPGEMM)
+TULLE_PRODUCT_TYPES(TULLE_DECLARE_SPGEMM)
 
 namespace {
 
@@ -161,11 +192,15 @@ cuda_conversion const* convert(int format, int type) {
   return all_conversions[format].cell[type];
 }
 
-#define TULLE_SPGEMM(tag, V, I, O) &spgemm_csr_##tag,
-constexpr cuda_spgemm_kernel const* products[type_count] = {TULLE_TYPES(TULLE_SPGEMM)};
-
+#define TULLE_SPGEMM(tag, V, I, O)                                                                 \
+  case type_tag::tag:                                                                              \
+    return &spgemm_csr_##tag;
 cuda_spgemm_kernel const* spgemm(int type) {
-  return products[type];
+  switch (static_cast<type_tag>(type)) {
+    TULLE_PRODUCT_TYPES(TULLE_SPGEMM)
+  default:
+    return nullptr;
+  }
 }
 
 constexpr cuda_module table = {cuda_module_version,

@@ -161,12 +161,16 @@ void order_by_count(std::size_t n, unsigned* count, I* order, void* stream) {
              places.get(), order, static_cast<I>(n), 0, 32, s);
 }
 
+#define TULLE_ORDER(I, O)                                                                          \
+  template void line_pointers(I, O, I const*, O*, void*);                                          \
+  template void expand_rows(I, O, O const*, I*, void*);                                            \
+  template void order_by(I, O, I const*, I*, O*, void*);                                           \
+  template void order_by(I, I, O, I const*, I const*, I*, O*, void*);
+TULLE_ORDER(std::int32_t, std::int32_t)
+TULLE_ORDER(std::int64_t, std::int64_t)
+TULLE_ORDER(std::int32_t, std::int64_t)
 #define TULLE_TURN(I)                                                                              \
   template bool is_sorted(I const*, I, void*);                                                     \
-  template void line_pointers(I, I, I const*, I*, void*);                                          \
-  template void expand_rows(I, I, I const*, I*, void*);                                            \
-  template void order_by(I, I, I const*, I*, I*, void*);                                           \
-  template void order_by(I, I, I, I const*, I const*, I*, I*, void*);                              \
   template void turn(I, I, I const*, I const*, I*, I*, I*, void*);                                 \
   template void order_by_count(std::size_t, unsigned*, I*, void*);
 TULLE_TURN(std::int32_t)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What warps and blocks do together, against plain loops.
+#include "cuda/primitive/bitonic.cuh"
 #include "cuda/primitive/block.cuh"
 #include "cuda/primitive/search.cuh"
 
@@ -85,6 +86,22 @@ std::vector<int> there_merge_path(int const* ends, int n, int nnz) {
       [=] __device__(int d) { return d <= n + nnz ? merge_path(ends, n, nnz, d) : -1; });
 }
 
+std::vector<int> there_bitonic_sort(int n, int different) {
+  return call<int>([=] __device__(int i) {
+    __shared__ int key[4 * threads];
+    for (int k = i; k < n; k += threads)
+      key[k] = static_cast<int>(k * 2654435761u >> 8) % different;
+    bitonic_sort<threads>(key, n);
+    int sum = 0; // of what lies at this thread's places, each by its place
+    for (int k = i; k < n; k += threads)
+      sum += key[k] * (k / threads + 1);
+    return sum;
+  });
+}
+std::vector<int> there_power_of_two() {
+  return call<int>([] __device__(int i) { return power_of_two(i); });
+}
+
 template <int width>
 void expect_groups() {
   auto const got = there_reduce<width>();
@@ -141,6 +158,28 @@ TEST(cuda_primitive, what_a_block_adds_up) {
       EXPECT_EQ(parts[i], open) << i << " of pattern " << p;
       open = starts(i, p) ? value(i) : open + value(i);
     }
+  }
+}
+
+TEST(cuda_primitive, bitonic_sort_puts_keys_in_order) {
+  for (int const n : {1, 2, 4, 32, 64, 128, 256, 512})
+    for (int const different : {1, 2, 7, 1000}) {
+      std::vector<int> keys(static_cast<std::size_t>(n));
+      for (int k = 0; k < n; ++k)
+        keys[static_cast<std::size_t>(k)] = static_cast<int>(k * 2654435761u >> 8) % different;
+      std::sort(keys.begin(), keys.end());
+      auto const got = there_bitonic_sort(n, different);
+      for (int i = 0; i < threads; ++i) {
+        int wanted = 0;
+        for (int k = i; k < n; k += threads)
+          wanted += keys[static_cast<std::size_t>(k)] * (k / threads + 1);
+        EXPECT_EQ(got[i], wanted) << i << " of " << n << " keys, " << different << " different";
+      }
+    }
+  auto const powers = there_power_of_two();
+  for (int i = 0, power = 1; i < threads; ++i) {
+    power = i > power ? 2 * power : power;
+    EXPECT_EQ(powers[i], power) << i;
   }
 }
 

@@ -86,12 +86,16 @@ csr<double> random(std::string const& text) {
   return rough(generate(text));
 }
 
-class cuda_spgemm : public testing::TestWithParam<std::size_t> {
+class cuda_spgemm : public testing::TestWithParam<type_tag> {
 protected:
-  type_tag const type = static_cast<type_tag>(GetParam());
+  type_tag const type = GetParam();
 };
-INSTANTIATE_TEST_SUITE_P(types, cuda_spgemm, testing::Range<std::size_t>(0, device_types),
-                         [](auto const& info) { return name(static_cast<type_tag>(info.param)); });
+constexpr type_tag product_types[] = {
+#define TULLE_TAG(tag, V, I, O) type_tag::tag,
+    TULLE_TYPES(TULLE_TAG) type_tag::f32_i32_i64, type_tag::f64_i32_i64};
+#undef TULLE_TAG
+INSTANTIATE_TEST_SUITE_P(types, cuda_spgemm, testing::ValuesIn(product_types),
+                         [](auto const& info) { return name(info.param); });
 
 TEST_P(cuda_spgemm, has_the_bits_of_the_cpu) {
   for (animal const& animal : zoo()) {
@@ -132,6 +136,65 @@ TEST_P(cuda_spgemm, takes_each_bin) {
     EXPECT_NE(path.find(c.path), std::string::npos) << c.a << ": " << path;
     EXPECT_EQ(path.find("cuda/sm_"), 0u) << path;
   }
+}
+
+TEST_P(cuda_spgemm, does_as_it_is_told) {
+  struct {
+    spgemm_method method;
+    char const* path;
+  } const cases[] = {{spgemm_method::tiny, " tiny"},   {spgemm_method::heap, " heap"},
+                     {spgemm_method::esc, " esc 256"}, {spgemm_method::hash, " hash 256"},
+                     {spgemm_method::dense, " tiled"}, {spgemm_method::global_esc, "sorts"}};
+  std::vector<std::pair<any_matrix, any_matrix>> products;
+  for (animal const& animal : zoo())
+    if (animal.matrix.val.size() <= (is_quick() ? 1'000u : 5'000u))
+      products.emplace_back(as_type(rough(animal.matrix), type),
+                            as_type(factor_for(animal.matrix, 3000, 5), type));
+  for (char const* const text : {"poisson2d5:30", "fem:300", "rmat:10:20", "random:200:200:3000"}) {
+    any_matrix const a = as_type(random(text), type);
+    products.emplace_back(a, a);
+  }
+  products.emplace_back(as_type(random("random:100:4000:40000"), type),
+                        as_type(random("random:4000:3000000:24000"), type));
+  for (auto const& c : cases) {
+    std::string paths;
+    for (auto const& [a, b] : products) {
+      any_matrix const wanted = spgemm(cpu{}, a, b);
+      device_matrix const there_a = upload(a), there_b = upload(b);
+      std::string const what = std::string(name(c.method)) + " " + std::to_string(a.rows()) +
+                               " x " + std::to_string(b.cols());
+      EXPECT_TRUE(same_as(spgemm(there_a, there_b, {.method = c.method}), wanted)) << what;
+      spgemm_plan plan(there_a, there_b, {.method = c.method});
+      EXPECT_TRUE(same_as(spgemm(plan, there_a, there_b), wanted)) << what << " again";
+      paths += plan.path() + "\n";
+    }
+    EXPECT_NE(paths.find(c.path), std::string::npos) << paths;
+  }
+}
+
+// Columns that a plain hash puts all at one slot.
+TEST(cuda, hashed_products_stand_columns_far_apart) {
+  csr<double> const a = random("random:50:60:900");
+  array<std::int32_t> ptr(61), col(60 * 40);
+  array<double> val(60 * 40, 1.5);
+  for (std::size_t i = 0; i <= 60; ++i)
+    ptr[i] = static_cast<std::int32_t>(i) * 40;
+  for (std::size_t k = 0; k < col.size(); ++k)
+    col[k] = static_cast<std::int32_t>(k % 40 * 3 + k / 40 % 3) << 20;
+  csr<double> const b(60, 1 << 28, ptr, col, val);
+  EXPECT_TRUE(
+      same_as(spgemm(upload(a), upload(b), {.method = spgemm_method::hash}), spgemm(cpu{}, a, b)));
+}
+
+TEST(cuda, a_sort_of_all_products_keeps_to_its_limit) {
+  csr<double> const a = random("random:2000:2000:40000");
+  device_matrix const there = upload(a);
+  any_matrix const wanted = spgemm(cpu{}, any_matrix(a), any_matrix(a));
+  spgemm_options const o{.method = spgemm_method::global_esc};
+  EXPECT_TRUE(same_as(spgemm(cuda{.workspace_limit = 3 << 20}, there, there, o), wanted));
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"global_esc", "products of row 0"}, [&] {
+    spgemm(cuda{.workspace_limit = (1 << 20) + 40'000}, there, there, o);
+  }));
 }
 
 // More columns than go at once: bands, of which the limit makes more.
@@ -227,8 +290,8 @@ TEST(cuda, products_that_cannot_be_are_refused) {
   EXPECT_TRUE(
       fails_with(errc::unsupported, {"spgemm", "f64_i32", "f32_i32"}, [&] { spgemm(a, f32); }));
   device_matrix const b = upload(random("random:40:20:300"));
-  EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "hash", "automatic"},
-                         [&] { spgemm(a, b, {.method = spgemm_method::hash}); }));
+  EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "cuda", "merge"},
+                         [&] { spgemm(a, b, {.method = spgemm_method::merge}); }));
   EXPECT_TRUE(fails_with(errc::bad_structure, {"nothing"}, [&] { spgemm(a, device_matrix()); }));
   std::vector<int> const row_ptr = {0, 1, 2, 3}, col = {0, 7, 2};
   std::vector<double> const val = {1, 2, 3};
@@ -239,16 +302,27 @@ TEST(cuda, products_that_cannot_be_are_refused) {
   EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "30 x 40"}, [&] { spgemm(plan, b, a); }));
 }
 
-TEST(cuda, a_product_with_too_many_entries_is_an_overflow) {
-  std::int32_t const n = 50'000;
-  array<std::int32_t> each(n + 1), none(n, 0), all(n);
-  for (std::int32_t i = 0; i <= n; ++i)
-    each[static_cast<std::size_t>(i)] = i;
-  std::copy_n(each.begin(), n, all.begin());
-  device_matrix const tall = upload(csr<float>(n, 1, each, none, array<float>(n, 1.f)));
-  device_matrix const wide = upload(csr<float>(1, n, {0, n}, all, array<float>(n, 1.f)));
-  EXPECT_TRUE(
-      fails_with(errc::overflow, {"spgemm", "2500000000", "32-bit"}, [&] { spgemm(tall, wide); }));
+TEST(cuda, forecasts_say_what_comes) {
+  for (char const* const text : {"poisson2d5:30", "fem:300", "rmat:10:20", "random:200:200:3000"}) {
+    csr<double> const a = random(text);
+    device_matrix const there = upload(a);
+    device_matrix const c = spgemm(there, there);
+    product_forecast const f = spgemm_forecast(there, there), here = spgemm_forecast(cpu{}, a, a);
+    spgemm_plan const plan(there, there);
+    EXPECT_TRUE(f.is_exact);
+    EXPECT_EQ(f.entries, static_cast<double>(c.nnz())) << text;
+    EXPECT_EQ(f.products, here.products) << text;
+    EXPECT_GE(f.most_entries, c.nnz()) << text;
+    EXPECT_EQ(f.result_bytes, c.bytes()) << text;
+    EXPECT_EQ(f.peak_bytes, c.bytes() + plan.bytes()) << text;
+    EXPECT_GT(f.seconds, 0) << text;
+    EXPECT_NE(plan.path().find(f.path), std::string::npos) << f.path;
+  }
+  device_matrix const wide = upload(random("random:30:40:300"));
+  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "A is 30 x 40", "B is 30 x 40"},
+                         [&] { spgemm_forecast(wide, wide); }));
+  device_matrix const none = upload(csr<double>(3, 3, {0, 0, 0, 0}, {}, {}));
+  EXPECT_EQ(spgemm_forecast(none, none).entries, 0);
 }
 
 TEST(cuda, a_product_keeps_to_its_stream_and_memory) {
@@ -287,11 +361,14 @@ TEST(cuda, a_product_keeps_to_its_stream_and_memory) {
   EXPECT_TRUE(same_as(spgemm(there, there), wanted));
 }
 
-/// What the pool had to give at once while f() ran.
+/// What the pool had to give at once while f() ran. It is to keep what it has: else large blocks
+/// are not of it.
 template <class F>
 std::size_t peak_of(F&& f) {
   cudaMemPool_t pool = nullptr;
   EXPECT_EQ(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
+  std::uint64_t kept = UINT64_MAX;
+  cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
   synchronize();
   std::uint64_t before = 0, peak = 0;
   cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &before);
@@ -300,6 +377,7 @@ std::size_t peak_of(F&& f) {
   f();
   synchronize();
   cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &peak);
+  cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero);
   return static_cast<std::size_t>(peak - before);
 }
 

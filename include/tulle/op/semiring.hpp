@@ -5,6 +5,7 @@
 /// so no zero is needed.
 #pragma once
 #include <concepts>
+#include <cstdint>
 
 namespace tulle {
 
@@ -14,47 +15,58 @@ concept semiring = requires(S const s, V v) {
   { s.multiply(v, v) } -> std::convertible_to<V>;
 };
 
+/// Those below, for whom a type is too much; devices have no others.
+enum class semiring_kind : std::uint8_t { plus_times, or_and, min_plus, plus_pair };
+template <class S>
+concept named_semiring = requires {
+  { S::kind } -> std::convertible_to<semiring_kind>;
+};
+
 /// The usual one.
 struct plus_times {
+  static constexpr auto kind = semiring_kind::plus_times;
   template <class V>
-  V add(V a, V b) const {
+  constexpr V add(V a, V b) const {
     return a + b;
   }
   template <class V>
-  V multiply(V a, V b) const {
+  constexpr V multiply(V a, V b) const {
     return a * b;
   }
 };
 /// Is there a path: 1 where neither is 0.
 struct or_and {
+  static constexpr auto kind = semiring_kind::or_and;
   template <class V>
-  V add(V a, V b) const {
+  constexpr V add(V a, V b) const {
     return a != V(0) || b != V(0) ? V(1) : V(0);
   }
   template <class V>
-  V multiply(V a, V b) const {
+  constexpr V multiply(V a, V b) const {
     return a != V(0) && b != V(0) ? V(1) : V(0);
   }
 };
 /// The shortest path.
 struct min_plus {
+  static constexpr auto kind = semiring_kind::min_plus;
   template <class V>
-  V add(V a, V b) const {
+  constexpr V add(V a, V b) const {
     return b < a ? b : a;
   }
   template <class V>
-  V multiply(V a, V b) const {
+  constexpr V multiply(V a, V b) const {
     return a + b;
   }
 };
 /// How many paths: every pair of entries counts 1, whatever they are.
 struct plus_pair {
+  static constexpr auto kind = semiring_kind::plus_pair;
   template <class V>
-  V add(V a, V b) const {
+  constexpr V add(V a, V b) const {
     return a + b;
   }
   template <class V>
-  V multiply(V, V) const {
+  constexpr V multiply(V, V) const {
     return V(1);
   }
 };

@@ -9,7 +9,9 @@
 ///
 /// What is said of spgemm on the host (op/spgemm.hpp) holds: places, order and bits of C are the
 /// same. Operands are csr, or what convert() makes a csr of on a device; of the types in
-/// TULLE_TYPES. There is one method, automatic, and C is always sorted.
+/// TULLE_TYPES, and csr of float or double with 32-bit indices and 64-bit offsets. There are all
+/// methods but merge (esc and hash for up to 4096 products of a row, heap for up to 32 entries of
+/// A's; others are tiled, by heap as by automatic), and C is always sorted.
 ///
 /// C is allocated once, as large as it is. Beside it a call takes a byte for each row of A, up to
 /// two indices for each of those that are not short, and, where rows have more than 4096 products
@@ -18,7 +20,7 @@
 /// errc::out_of_memory.
 #pragma once
 #include "tulle/core/device_matrix.hpp"
-#include "tulle/op/spgemm.hpp"
+#include "tulle/op/spgemm_forecast.hpp"
 
 namespace tulle {
 
@@ -31,6 +33,14 @@ inline device_matrix spgemm(cuda const& where, device_matrix const& a, device_ma
 }
 inline device_matrix spgemm(device_matrix const& a, device_matrix const& b, spgemm_options o = {}) {
   return spgemm(a.where(), a.ref(), b.ref(), o);
+}
+
+/// What C = A B would take there. Rows are counted, as the product itself does it first: all
+/// numbers but the seconds are exact, and more entries than offsets count are no error. Takes the
+/// product's workspace and an offset a row; waits for the device.
+product_forecast spgemm_forecast(cuda const& where, device_ref const& a, device_ref const& b);
+inline product_forecast spgemm_forecast(device_matrix const& a, device_matrix const& b) {
+  return spgemm_forecast(a.where(), a.ref(), b.ref());
 }
 
 /// What spgemm computes once per two patterns on a device. It keeps its result, whose values each
@@ -49,7 +59,8 @@ public:
   device_matrix const& result() const noexcept { return result_; }
   std::size_t bytes() const noexcept;
 
-  /// On the plan's stream; not waited for, unless an operand is not canonical.
+  /// On the plan's stream; not waited for, unless an operand is not canonical or the method is
+  /// global_esc, which takes memory too.
   device_matrix const& run(device_ref const& a, device_ref const& b);
 
 private:

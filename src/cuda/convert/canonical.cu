@@ -3,6 +3,7 @@
 #include "cuda/cub.cuh"
 #include "cuda/each.cuh"
 #include "cuda/turn.cuh"
+#include "cuda/types.hpp"
 
 #include <algorithm>
 
@@ -145,6 +146,6 @@ canonical<V, I, O>::canonical(device_csr<V, I, O> const& a, void* stream) : view
 #define TULLE_CANONICAL(tag, V, I, O)                                                              \
   template scratch_csr<V, I, O> compress(I, I, O, I const*, I const*, V const*, void*);            \
   template struct canonical<V, I, O>;
-TULLE_TYPES(TULLE_CANONICAL)
+TULLE_PRODUCT_TYPES(TULLE_CANONICAL)
 
 } // namespace tulle::simt

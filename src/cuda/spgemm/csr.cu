@@ -12,11 +12,14 @@
 #include "tulle/core/narrow.hpp"
 
 #include "cuda/convert/convert.cuh"
+#include "cuda/spgemm/forced.cuh"
+#include "cuda/spgemm/over.cuh"
 #include "cuda/spgemm/sorted.cuh"
 #include "cuda/spgemm/survey.cuh"
 #include "cuda/spgemm/tiles.cuh"
 #include "cuda/spgemm/tiny.cuh"
 #include "cuda/spgemm/window.cuh"
+#include "cuda/types.hpp"
 
 #include <optional>
 
@@ -65,14 +68,13 @@ struct operands {
 template <class I, class O>
 void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept const& memory) {
   auto const rows = static_cast<std::size_t>(a.rows);
-  auto const in = [&](row_bin b) { return p.all.rows[static_cast<int>(b)]; };
   unsigned long long at[row_bins] = {};
   std::size_t listed = 0;
-  for (int b = static_cast<int>(row_bin::sorted_s); b < row_bins; ++b) {
+  for (int b = static_cast<int>(row_bin::short_s); b < row_bins; ++b) {
     at[b] = listed;
     listed += p.all.rows[b];
   }
-  std::size_t const windows = in(row_bin::window);
+  std::size_t const windows = rows_in(p, row_bin::window);
   if (listed + windows == 0)
     return;
   auto const s = static_cast<cudaStream_t>(p.stream);
@@ -101,28 +103,42 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
 
 template <class I, class O>
 void make_room_for_tiles(cuda_product& p, pattern<I, O> const& b, kept const& memory) {
-  if (tiled_count(p) == 0)
+  if (rows_in(p, row_bin::tiled) == 0)
     return;
   plan_tiles(p, b);
   auto const each_row = static_cast<std::size_t>(p.tiles + 1);
   p.tile_ptr = memory.take<O>(each_row * static_cast<std::size_t>(b.rows));
-  p.offset = memory.take<O>(each_row * tiled_count(p));
-  p.before = memory.take<O>(tiled_count(p));
+  p.offset = memory.take<O>(each_row * rows_in(p, row_bin::tiled));
+  p.before = memory.take<O>(rows_in(p, row_bin::tiled));
   int device = 0;
   TULLE_CUDA(cudaGetDevice, &device);
   TULLE_CUDA(cudaDeviceGetAttribute, &p.multiprocessors, cudaDevAttrMultiProcessorCount, device);
   p.ticket = memory.take<unsigned long long>(1);
 }
 
-/// C's values; of tiny and tiled rows the columns too, where they are not there yet.
+/// C's values, and its columns where they are not there yet.
 template <class V, class I, class O>
-void fill(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
-          O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
+void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* c_ptr,
+          I* c_col, V* c_val, bool with_columns) {
   I const* const col = c_col;
+  if (p.method == spgemm_method::global_esc)
+    return fill_global_esc(p, a, b, c_ptr, c_col, c_val);
   fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
-  fill_sorted(p, a, b, c_ptr, col, c_val);
-  if (p.group_count != 0)
+  fill_heap(p, a, b, c_ptr, c_col, c_val);
+  if (p.method == spgemm_method::esc) {
+    fill_esc(p, a, b, c_ptr, c_col, c_val);
+  } else if (p.method == spgemm_method::hash) {
+    fill_hash(p, a, b, c_ptr, c_col, c_val);
+  } else {
+    if (with_columns)
+      write_sorted_columns(p, a, b, c_ptr, c_col);
+    fill_sorted(p, a, b, c_ptr, col, c_val);
+  }
+  if (p.group_count != 0) {
+    if (with_columns)
+      run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
     fill_windows(p, a, b, c_ptr, col, c_val);
+  }
   fill_tiny(p, a, b, c_ptr, c_col, c_val, with_columns);
 }
 
@@ -152,26 +168,33 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   p.is_square = from.is_square;
   p.a_canonical = from.a.col == from_a.col;
   p.b_canonical = from.b.col == from_b.col;
-  auto const a = pattern_of(from.a), b = pattern_of(from.b);
+  auto const a = operand_of(from.a), b = operand_of(from.b);
   auto const rows = static_cast<std::size_t>(a.rows);
-  O* const c_ptr = c.zeros<O>(rows + 1);
+  O* const row_ptr = c.zeros<O>(rows + 1);
+  auto* const c_ptr = reinterpret_cast<unsigned_t<O>*>(row_ptr);
   if (from.a.nnz == 0 || from.b.nnz == 0) {
     p.all.rows[static_cast<int>(row_bin::empty)] = rows;
-    return {unchecked, a.rows, b.cols, O(0), c_ptr, nullptr, nullptr};
+    return {unchecked, a.rows, b.cols, O(0), row_ptr, nullptr, nullptr};
   }
 
   p.bins = memory.take<row_bin>(rows);
   {
     scratch<product_survey> const found(1, s);
     TULLE_CUDA(cudaMemsetAsync, found.get(), 0, sizeof(product_survey), s);
-    survey(a, b, from.a.nnz, p.bins, found.get(), stream);
+    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.method, p.bins, found.get(), stream);
     p.all = fetch(found.get(), 1, s)[0];
   }
   deal(p, a, b, memory);
   make_room_for_tiles(p, b, memory);
 
   count_tiles(p, a, b, c_ptr);
-  count_sorted(p, a, b, c_ptr);
+  if (p.method == spgemm_method::esc)
+    count_esc(p, a, b, c_ptr);
+  else if (p.method == spgemm_method::hash)
+    count_hash(p, a, b, c_ptr);
+  else
+    count_sorted(p, a, b, c_ptr);
+  count_heap(p, a, b, c_ptr);
   std::optional<scratch<window_found>> windows;
   if (p.group_count != 0) {
     windows.emplace(1, s);
@@ -179,20 +202,54 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
   }
   count_tiny(p, a, b, c_ptr);
-  if (p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max()))
-    narrow<O>(fold<sum>(rows, stream, [=] __device__(std::size_t i) { return c_ptr[i]; }),
-              "spgemm: number of entries");
-  to_pointers(c_ptr, rows, stream);
+  bool const may_overflow =
+      p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max());
+  if (may_overflow || p.counts_only) {
+    p.entries = fold<sum>(rows, stream, [=] __device__(std::size_t i) { return row_ptr[i]; });
+    if (p.counts_only)
+      return {unchecked, a.rows, b.cols, O(0), row_ptr, nullptr, nullptr};
+    narrow<O>(p.entries, "spgemm: number of entries");
+  }
+  to_pointers(row_ptr, rows, stream);
   if (windows)
     p.windows = fetch(windows->get(), 1, s)[0];
-  std::size_t const nnz = last_of(c_ptr, rows, stream);
+  std::size_t const nnz = last_of(row_ptr, rows, stream);
 
   auto const [c_col, c_val] = take_entries<V, I>(c, nnz);
-  write_sorted_columns(p, a, b, c_ptr, c_col);
-  if (p.group_count != 0)
-    run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
-  fill(p, from.a, from.b, c_ptr, c_col, c_val, true);
-  return {unchecked, a.rows, b.cols, static_cast<O>(nnz), c_ptr, c_col, c_val};
+  fill(p, a, b, c_ptr, c_col, c_val, true);
+  return {unchecked, a.rows, b.cols, static_cast<O>(nnz), row_ptr, c_col, c_val};
+}
+
+/// The same over a semiring, and what a mask leaves of it.
+template <class V, class I, class O>
+device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
+                                  device_csr<V, I, O> const& from_b, cuda_result const& to,
+                                  cuda_result const& keep, cuda_product& p) {
+  bool const has_mask = p.mask != nullptr, needs_places = !has_mask || p.complement;
+  auto t = needs_places ? multiply(from_a, from_b, has_mask ? keep : to, keep, p)
+                        : device_csr<V, I, O>();
+  if (!has_mask && p.semiring == semiring_kind::plus_times)
+    return t;
+  operands<V, I, O> const from(from_a, from_b, true, true, p.stream);
+  auto const a = operand_of(from.a), b = operand_of(from.b);
+  if (!has_mask) {
+    fill_over(p.semiring, a, b, operand_of(t), const_cast<V*>(t.val),
+              static_cast<std::uint8_t*>(nullptr), false, p.stream);
+    return t;
+  }
+  canonical<V, I, O> const mask(*static_cast<device_csr<V, I, O> const*>(p.mask), p.stream);
+  if (p.complement)
+    scratch_limit::take(static_cast<std::size_t>(t.nnz) * (sizeof(V) + sizeof(I)));
+  else
+    t = mask.view;
+  auto const places = static_cast<std::size_t>(t.nnz);
+  scratch<std::uint8_t> const has(places, p.stream);
+  scratch<V> const val(places, p.stream);
+  fill_over(p.semiring, a, b, operand_of(t), val.get(), has.get(), true, p.stream);
+  if (p.complement)
+    find_outside<I, unsigned_t<O>>(operand_of(t), operand_of(mask.view), has.get(), p.stream);
+  return leave(t, static_cast<V const*>(val.get()), static_cast<std::uint8_t const*>(has.get()),
+               result(to));
 }
 
 } // namespace
@@ -203,25 +260,27 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     return guarded([&] {                                                                           \
       device_guard const on(to.device);                                                            \
       scratch_limit const limit(to.workspace_limit);                                               \
-      new (c)                                                                                      \
-          device_csr<V, I, O>(multiply(*static_cast<device_csr<V, I, O> const*>(a),                \
-                                       *static_cast<device_csr<V, I, O> const*>(b), to, keep, p)); \
+      auto const* const of_a = static_cast<device_csr<V, I, O> const*>(a);                         \
+      auto const* const of_b = static_cast<device_csr<V, I, O> const*>(b);                         \
+      new (c) device_csr<V, I, O>(multiply_over(*of_a, *of_b, to, keep, p));                       \
     });                                                                                            \
   }                                                                                                \
   static cuda_status fill_##tag(void const* a, void const* b, cuda_product const& p,               \
                                 void const* c) {                                                   \
     return guarded([&] {                                                                           \
       device_guard const on(p.device);                                                             \
-      scratch_limit const limit(p.workspace_limit);                                                \
+      scratch_limit const limit(p.workspace_limit - std::min(p.workspace_limit, p.bytes));         \
       auto const& to = *static_cast<device_csr<V, I, O> const*>(c);                                \
       operands<V, I, O> const from(*static_cast<device_csr<V, I, O> const*>(a),                    \
                                    *static_cast<device_csr<V, I, O> const*>(b), !p.a_canonical,    \
                                    !p.b_canonical, p.stream);                                      \
-      fill(p, from.a, from.b, to.row_ptr, const_cast<I*>(to.col), const_cast<V*>(to.val), false);  \
+      auto* const c_ptr = const_cast<unsigned_t<O>*>(operand_of(to).ptr);                          \
+      fill(p, operand_of(from.a), operand_of(from.b), c_ptr, const_cast<I*>(to.col),               \
+           const_cast<V*>(to.val), false);                                                         \
     });                                                                                            \
   }                                                                                                \
   extern cuda_spgemm_kernel const spgemm_csr_##tag;                                                \
   cuda_spgemm_kernel const spgemm_csr_##tag = {multiply_##tag, fill_##tag};
-TULLE_TYPES(TULLE_CUDA_SPGEMM_CELL)
+TULLE_PRODUCT_TYPES(TULLE_CUDA_SPGEMM_CELL)
 
 } // namespace tulle::simt

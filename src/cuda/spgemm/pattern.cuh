@@ -15,25 +15,48 @@ inline constexpr int tiny_products = 64;
 // product. fem of 100000 rows: 4.1 ms; 18.6 without the second, and without groups and runs of
 // rows.
 inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_product = 8;
-// Products of the three bins of sorted rows; above, tiles.
-inline constexpr int sorted_s = 256, sorted_m = 1024, sorted_l = 4096;
+inline constexpr int heap_terms = 32; // entries of A's row
+// Products of the three bins of short rows; above, tiles.
+inline constexpr int short_s = 256, short_m = 1024, short_l = 4096;
 
-/// Rows and columns of a csr.
+/// Offsets as kernels have them: their loops step up to 160 beyond the last entry, and there may be
+/// 2^31 - 1.
+template <class O>
+using unsigned_t = std::make_unsigned_t<O>;
+
+/// Rows and columns of a csr; O is unsigned.
 template <class I, class O>
 struct pattern {
   O const* ptr;
   I const* col;
   I rows, cols;
 };
+/// The same with values.
 template <class V, class I, class O>
-pattern<I, O> pattern_of(device_csr<V, I, O> const& a) {
-  return {a.row_ptr, a.col, a.rows, a.cols};
+struct operand : pattern<I, O> {
+  V const* val;
+};
+template <class V, class I, class O>
+operand<V, I, unsigned_t<O>> operand_of(device_csr<V, I, O> const& a) {
+  return {{reinterpret_cast<unsigned_t<O> const*>(a.row_ptr), a.col, a.rows, a.cols}, a.val};
 }
 
 /// What products are added to first: x + -0 is x for every x, so an entry with one product is it.
 template <class V>
 __device__ constexpr V nothing() {
   return V(-0.0);
+}
+
+inline std::size_t rows_in(cuda_product const& p, row_bin b) {
+  return p.all.rows[static_cast<int>(b)];
+}
+/// The rows of a bin that is listed.
+template <class I>
+I const* listed(cuda_product const& p, row_bin b) {
+  auto const* list = static_cast<I const*>(p.list);
+  for (int k = static_cast<int>(row_bin::short_s); k < static_cast<int>(b); ++k)
+    list += p.all.rows[k];
+  return list;
 }
 
 /// Consecutive window rows of A with the same columns.

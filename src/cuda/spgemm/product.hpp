@@ -3,6 +3,9 @@
 // How the rows of a product are computed: what its values need once the pattern is there. Plain,
 // since the library keeps it for the module.
 #pragma once
+#include "tulle/op/semiring.hpp"
+#include "tulle/op/spgemm_method.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -11,19 +14,23 @@ namespace tulle {
 /// By which method a row of C is computed.
 enum class row_bin : std::uint8_t {
   empty,
-  tiny,     // a thread merges up to eight rows of B
-  window,   // a warp, sums at the ranks of their columns in a bitmap of the row's few columns
-  sorted_s, // products sorted by column in shared memory, of three sizes
-  sorted_m,
-  sorted_l,
+  tiny,    // a thread merges up to eight rows of B
+  window,  // a warp, sums at the ranks of their columns in a bitmap of the row's few columns
+  short_s, // a block in shared memory, of three sizes; products sorted by column, or hashed
+  short_m,
+  short_l,
   tiled, // a warp each tile of columns, sums in a dense accumulator
+  heap,  // a thread, the heads of up to 32 rows of B in a heap
 };
-inline constexpr int row_bins = 7;
+inline constexpr int row_bins = 8;
 
-constexpr char const* name(row_bin b) {
-  constexpr char const* names[] = {"empty",     "tiny",      "window", "sorted 256",
-                                   "sorted 1K", "sorted 4K", "tiled"};
-  return names[static_cast<int>(b)];
+/// Short rows are computed as asked for.
+constexpr char const* name(row_bin b, spgemm_method m) {
+  constexpr char const* names[][row_bins] = {
+      {"empty", "tiny", "window", "sorted 256", "sorted 1K", "sorted 4K", "tiled", "heap"},
+      {"empty", "tiny", "window", "esc 256", "esc 1K", "esc 4K", "tiled", "heap"},
+      {"empty", "tiny", "window", "hash 256", "hash 1K", "hash 4K", "tiled", "heap"}};
+  return names[m == spgemm_method::esc ? 1 : m == spgemm_method::hash ? 2 : 0][static_cast<int>(b)];
 }
 
 /// What a pass over the patterns finds.
@@ -56,6 +63,12 @@ struct window_found {
 
 struct cuda_product {
   int device = -1;
+  spgemm_method method = spgemm_method::automatic;
+  semiring_kind semiring = semiring_kind::plus_times;
+  void const* mask = nullptr; // a csr's view, or its complement's
+  bool complement = false;
+  bool counts_only = false;       // C is not computed: its entries are wanted, no more
+  unsigned long long entries = 0; // of C, then
   void* stream = nullptr;
   std::size_t workspace_limit = SIZE_MAX;
   bool a_canonical = true, b_canonical = true;
@@ -63,7 +76,7 @@ struct cuda_product {
   int multiprocessors = 0;
   product_survey all = {};
   row_bin* bins = nullptr; // one a row
-  void* list = nullptr;    // I: sorted and tiled rows, one bin after the other
+  void* list = nullptr;    // I: short, tiled and heap rows, one bin after the other
   void* groups = nullptr;  // window_group<I>
   std::int64_t group_count = 0;
   int group_rows = 1;           // most rows of a group

@@ -1,64 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C with up to 4096 products anywhere. Their columns come of a sort in shared memory; how
-// many columns there are does not matter, as it would if each had a bit. Then a block adds the
-// products, one row of B after the other, its entries by the threads, each where a search among the
-// row's columns finds its own.
+// Rows of C with up to 4096 products anywhere, as the default has them. Their columns come of a
+// sort in shared memory; how many columns there are does not matter, as it would if each had a bit.
+// Then a block adds the products, one row of B after the other, its entries by the threads, each
+// where a search among the row's columns finds its own.
 //
 // Liu, thesis 2015, sec. 9.4: the expand-sort-compress bins, there by bitonic networks and with
 // values; here the sort is CUB's, of columns alone. To sort products along with them, stable, and
 // add those of one column took 2.4 ms whether columns were known or not (rmat of 2^17 rows, H200);
 // this takes 1.1 where they are, and 1.3 more where they are not.
-#include "cuda/primitive/block.cuh"
-#include "cuda/primitive/search.cuh"
+#include "cuda/spgemm/short.cuh"
 #include "cuda/spgemm/sorted.cuh"
+#include "cuda/types.hpp"
 
 #include <bit>
 #include <cub/block/block_radix_sort.cuh>
 
 namespace tulle::simt {
 namespace {
-
-/// A row of A and where B's rows begin among its products, as many as there are threads.
-template <int threads, class V, class O>
-struct terms_room {
-  O start[threads];        // entry of B, less the products before
-  int before[threads + 1]; // products
-  V factor[threads];
-  block_room<int> scan;
-};
-
-/// f(chunk of A's row, its products) for each chunk of as many entries as there are threads, after
-/// what room holds is there for all.
-template <int threads, bool has_values, class V, class I, class O, class F>
-__device__ void each_chunk(O begin, O end, pattern<I, O> const& a, V const* a_val,
-                           pattern<I, O> const& b, terms_room<threads, V, O>& room, F f) {
-  int const t = threadIdx.x;
-  for (O chunk = begin; chunk < end; chunk += threads) {
-    O from = 0;
-    int length = 0;
-    if (chunk + t < end) {
-      I const j = a.col[chunk + t];
-      from = b.ptr[j];
-      length = static_cast<int>(b.ptr[j + 1] - from);
-      if (has_values)
-        room.factor[t] = a_val[chunk + t];
-    }
-    int const before = block_exclusive_scan<threads>(length, room.scan);
-    room.start[t] = from - before;
-    room.before[t] = before;
-    if (t == threads - 1)
-      room.before[threads] = before + length;
-    __syncthreads();
-    f(room.before[threads]);
-    __syncthreads();
-  }
-}
-/// Which of the chunk's rows of B product q is of. It is not empty: the next begins later.
-template <int threads, class V, class O>
-__device__ int row_of(terms_room<threads, V, O> const& room, int q) {
-  return upper_bound(room.before, threads, q) - 1;
-}
 
 template <int threads, int items, class I, class O>
 struct sort_room {
@@ -137,57 +96,19 @@ __global__ void __launch_bounds__(threads)
     room.col[k] = c_col[at + k];
   }
   each_chunk<threads, true>(a.ptr[i], a.ptr[i + 1], a, a_val, b, room.terms, [&](int products) {
-    for (int first = 0; first < products; first += threads) {
-      int const q = first + static_cast<int>(threadIdx.x);
-      int const last = min(first + threads, products) - 1;
-      int mine = -1, place = 0;
-      V product = V(0);
-      if (q <= last) {
-        mine = row_of(room.terms, q);
-        O const k = room.terms.start[mine] + q;
-        place = lower_bound(room.col, n, b.col[k]);
-        product = room.terms.factor[mine] * b_val[k];
-      }
-      // One row of B after the other: within a row no two products fall on one place.
-      int const to_row = row_of(room.terms, last);
-      for (int r = row_of(room.terms, first); r <= to_row; ++r) {
-        if (room.terms.before[r] == room.terms.before[r + 1])
-          continue;
-        if (mine == r)
-          room.sum[place] = room.sum[place] + product;
-        if (threads > 32)
-          __syncthreads();
-        else
-          __syncwarp();
-      }
-    }
+    add_products<threads>(room.terms, products, b, b_val, room.sum,
+                          [&](I column) { return lower_bound(room.col, n, column); });
   });
   for (int k = threadIdx.x; k < n; k += threads)
     c_val[at + k] = room.sum[k];
 }
-
-/// f(threads, items, rows, list of them), known to the compiler, for each bin that has rows.
-template <class I, class F>
-void each_sorted_bin(cuda_product const& p, F&& f) {
-  auto const* list = static_cast<I const*>(p.list);
-  auto const bin = [&](row_bin which, auto threads, auto items) {
-    auto const rows = static_cast<std::size_t>(p.all.rows[static_cast<int>(which)]);
-    if (rows != 0)
-      f(threads, items, rows, list);
-    list += rows;
-  };
-  bin(row_bin::sorted_s, std::integral_constant<int, 64>(), std::integral_constant<int, 4>());
-  bin(row_bin::sorted_m, std::integral_constant<int, 128>(), std::integral_constant<int, 8>());
-  bin(row_bin::sorted_l, std::integral_constant<int, 512>(), std::integral_constant<int, 8>());
-}
-static_assert(sorted_s == 64 * 4 && sorted_m == 128 * 8 && sorted_l == 512 * 8);
 
 template <bool writes, class I, class O>
 void run_sorted(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts,
                 I* c_col) {
   int const bits = std::max(
       1, static_cast<int>(std::bit_width(static_cast<std::make_unsigned_t<I>>(b.cols - 1))));
-  each_sorted_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
+  each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
     launch_shared(sorted_kernel<threads(), items(), writes, I, O>, rows, threads(),
                   sizeof(sort_room<threads(), items(), I, O>), p.stream, a, b, list, bits, counts,
                   c_col);
@@ -208,13 +129,13 @@ void write_sorted_columns(cuda_product const& p, pattern<I, O> const& a, pattern
 }
 
 template <class V, class I, class O>
-void fill_sorted(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+void fill_sorted(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                  O const* c_ptr, I const* c_col, V* c_val) {
-  each_sorted_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
+  each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
     constexpr int most = threads() * items();
     launch_shared(sorted_fill_kernel<threads(), most, V, I, O>, rows, threads(),
                   sizeof(terms_room<threads(), V, O>) + most * (sizeof(V) + sizeof(I)) + 16,
-                  p.stream, pattern_of(a), a.val, pattern_of(b), b.val, list, c_ptr, c_col, c_val);
+                  p.stream, a, a.val, b, b.val, list, c_ptr, c_col, c_val);
   });
 }
 
@@ -222,11 +143,13 @@ void fill_sorted(cuda_product const& p, device_csr<V, I, O> const& a, device_csr
   template void count_sorted(cuda_product const&, pattern<I, O> const&, pattern<I, O> const&, O*); \
   template void write_sorted_columns(cuda_product const&, pattern<I, O> const&,                    \
                                      pattern<I, O> const&, O*, I*);
-TULLE_SORTED(std::int32_t, std::int32_t)
-TULLE_SORTED(std::int64_t, std::int64_t)
+TULLE_SORTED(std::int32_t, std::uint32_t)
+TULLE_SORTED(std::int64_t, std::uint64_t)
+TULLE_SORTED(std::int32_t, std::uint64_t)
 #define TULLE_FILL_SORTED(tag, V, I, O)                                                            \
-  template void fill_sorted(cuda_product const&, device_csr<V, I, O> const&,                       \
-                            device_csr<V, I, O> const&, O const*, I const*, V*);
-TULLE_TYPES(TULLE_FILL_SORTED)
+  template void fill_sorted(cuda_product const&, operand<V, I, unsigned_t<O>> const&,              \
+                            operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I const*,   \
+                            V*);
+TULLE_PRODUCT_TYPES(TULLE_FILL_SORTED)
 
 } // namespace tulle::simt

@@ -13,7 +13,7 @@ void write_sorted_columns(cuda_product const& p, pattern<I, O> const& a, pattern
                           O* c_ptr, I* c_col);
 
 template <class V, class I, class O>
-void fill_sorted(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+void fill_sorted(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                  O const* c_ptr, I const* c_col, V* c_val);
 
 } // namespace tulle::simt

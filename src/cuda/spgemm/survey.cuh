@@ -11,19 +11,25 @@ constexpr std::size_t survey_blocks = 132 * 8; // each adds to the counters once
 constexpr int wide_rows =
     12; // entries of A's rows on average from which a warp takes one, not four lanes
 
-__device__ inline row_bin bin_of(unsigned long long products, bool is_tiny, bool is_window) {
-  return products == 0          ? row_bin::empty
-         : is_tiny              ? row_bin::tiny
-         : is_window            ? row_bin::window
-         : products <= sorted_s ? row_bin::sorted_s
-         : products <= sorted_m ? row_bin::sorted_m
-         : products <= sorted_l ? row_bin::sorted_l
-                                : row_bin::tiled;
+__device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
+                                 unsigned long long products, bool is_tiny, bool is_window) {
+  using enum spgemm_method;
+  bool const is_short = method == esc || method == hash;
+  return products == 0                                          ? row_bin::empty
+         : method == dense                                      ? row_bin::tiled
+         : method == spgemm_method::heap && terms <= heap_terms ? row_bin::heap
+         : is_tiny && !is_short                                 ? row_bin::tiny
+         : is_window && !is_short                               ? row_bin::window
+         : products <= short_s                                  ? row_bin::short_s
+         : products <= short_m                                  ? row_bin::short_m
+         : products <= short_l                                  ? row_bin::short_l
+                                                                : row_bin::tiled;
 }
 
 template <int lanes, class I, class O>
 __global__ void __launch_bounds__(each_threads)
-    survey_kernel(pattern<I, O> a, pattern<I, O> b, row_bin* bins, product_survey* to) {
+    survey_kernel(pattern<I, O> a, pattern<I, O> b, spgemm_method method, row_bin* bins,
+                  product_survey* to) {
   constexpr int rows_at_once = each_threads / lanes;
   __shared__ product_survey found;
   if (threadIdx.x == 0)
@@ -64,7 +70,7 @@ __global__ void __launch_bounds__(each_threads)
       continue;
     auto const count = static_cast<unsigned long long>(n);
     auto const width = high < low ? 0ull : static_cast<unsigned long long>(high - low) + 1;
-    row_bin const bin = bin_of(count, is_tiny,
+    row_bin const bin = bin_of(method, end - begin, count, is_tiny,
                                width <= narrow_window ||
                                    (width <= wide_window && width <= columns_a_product * count));
     bins[i] = bin;
@@ -99,14 +105,14 @@ __global__ void __launch_bounds__(each_threads)
 }
 
 template <class I, class O>
-void survey(pattern<I, O> const& a, pattern<I, O> const& b, O nnz, row_bin* bins,
-            product_survey* to, void* stream) {
-  bool const wide = nnz / std::max<O>(1, a.rows) >= wide_rows;
+void survey(pattern<I, O> const& a, pattern<I, O> const& b, std::size_t nnz, spgemm_method method,
+            row_bin* bins, product_survey* to, void* stream) {
   auto const rows = static_cast<std::size_t>(a.rows);
+  bool const wide = nnz / std::max<std::size_t>(1, rows) >= wide_rows;
   std::size_t const rows_at_once = each_threads / (wide ? 32 : 4);
   launch(wide ? survey_kernel<32, I, O> : survey_kernel<4, I, O>,
-         std::min(survey_blocks, ceil_div(rows, rows_at_once)), each_threads, stream, a, b, bins,
-         to);
+         std::min(survey_blocks, ceil_div(rows, rows_at_once)), each_threads, stream, a, b, method,
+         bins, to);
 }
 
 /// same[i]: row i has the columns of row i - 1. A warp a row. Returns whether any has.
@@ -149,9 +155,9 @@ __device__ inline int rows_led(std::size_t i, std::size_t rows, std::uint8_t con
   return n;
 }
 
-/// Rows of sorted and tiled bins into the list, one bin after the other from `at` on; groups of
-/// window rows. What is at the same place of a list may differ from run to run, not what comes of
-/// it.
+/// Rows of short, tiled and heap bins into the list, one bin after the other from `at` on; groups
+/// of window rows. What is at the same place of a list may differ from run to run, not what comes
+/// of it.
 template <class I>
 __global__ void deal_kernel(std::size_t rows, row_bin const* bins, std::uint8_t const* same,
                             int group_rows, I* list, window_group<I>* groups,

@@ -58,10 +58,12 @@ __device__ void set_tile_bits(pattern<I, O> const& a, pattern<I, O> const& b, I 
   O const end = a.ptr[i + 1];
   for (O k = a.ptr[i] + warp; k < end; k += count_threads / 32) {
     I const j = a.col[k];
-    O const to = stop[j];
+    O const from = tile_ptr[j];
+    int const n = static_cast<int>(stop[j] - from); // the band has no more
+    I const* const col = b.col + from;
 #pragma unroll 4
-    for (O q = tile_ptr[j] + lane; q < to; q += 32) {
-      int const c = static_cast<int>(static_cast<long long>(b.col[q]) - first);
+    for (int q = lane; q < n; q += 32) {
+      int const c = static_cast<int>(static_cast<long long>(col[q]) - first);
       int const word = (c >> tile_shift) * tile_words + c % tile_words;
       unsigned const bit = 1u << (c / tile_words & 31);
       if ((bits[word] & bit) == 0)
@@ -177,7 +179,7 @@ __global__ void __launch_bounds__(32, 13)
     next_job = take();
     std::size_t const t = job / rows, h = job % rows;
     O const* const places = offset + h * static_cast<std::size_t>(tiles + 1) + t;
-    O const n = places[1] - places[0];
+    int const n = static_cast<int>(places[1] - places[0]);
     if (n == 0)
       continue;
     I const i = list[h];
@@ -207,27 +209,28 @@ __global__ void __launch_bounds__(32, 13)
       row_after = chunk + 64 + lane < end ? a.col[chunk + 64 + lane] : I(-1);
       for (int p = 0; p < pieces; p += tile_pieces) { // 32 is a multiple; the last ones are empty
         tile_piece<V, O> now[tile_pieces];
-        int c[tile_pieces];
+        int length[tile_pieces], c[tile_pieces];
         V x[tile_pieces];
 #pragma unroll
         for (int u = 0; u < tile_pieces; ++u) {
           now[u] = piece[p + u];
-          O const k = now[u].from + lane;
-          c[u] = k < now[u].to ? static_cast<int>(b.col[k] - low) : -1;
-          x[u] = k < now[u].to ? b_val[k] : V(0);
+          length[u] = static_cast<int>(now[u].to - now[u].from);
+          c[u] = lane < length[u] ? static_cast<int>((b.col + now[u].from)[lane] - low) : -1;
+          x[u] = lane < length[u] ? (b_val + now[u].from)[lane] : V(0);
         }
 #pragma unroll
         for (int u = 0; u < tile_pieces; ++u) {
           if (c[u] >= 0)
             sum[c[u]] = sum[c[u]] + now[u].factor * x[u];
-          for (O k = now[u].from + 32; k < now[u].to; k += 32 * tile_pieces) { // its other entries
+          for (int k = 32; k < length[u]; k += 32 * tile_pieces) { // its other entries
             int more[tile_pieces];
             V y[tile_pieces];
 #pragma unroll
             for (int v = 0; v < tile_pieces; ++v) {
-              bool const is_there = k + 32 * v + lane < now[u].to;
-              more[v] = is_there ? static_cast<int>(b.col[k + 32 * v + lane] - low) : -1;
-              y[v] = is_there ? b_val[k + 32 * v + lane] : V(0);
+              bool const is_there = k + 32 * v + lane < length[u];
+              more[v] =
+                  is_there ? static_cast<int>((b.col + now[u].from)[k + 32 * v + lane] - low) : -1;
+              y[v] = is_there ? (b_val + now[u].from)[k + 32 * v + lane] : V(0);
             }
 #pragma unroll
             for (int v = 0; v < tile_pieces; ++v)
@@ -239,9 +242,9 @@ __global__ void __launch_bounds__(32, 13)
       }
     }
     if (!with_columns) {
-      for (O q = at + lane; q < at + n; q += 32) {
-        int const column = static_cast<int>(c_col[q] - low);
-        c_val[q] = sum[column];
+      for (int q = lane; q < n; q += 32) {
+        int const column = static_cast<int>((c_col + at)[q] - low);
+        (c_val + at)[q] = sum[column];
         sum[column] = nothing<V>();
       }
       __syncwarp();
@@ -251,7 +254,7 @@ __global__ void __launch_bounds__(32, 13)
 #pragma unroll 8
     for (int k = lane; k < tile_columns; k += 32)
       found += !is_nothing(sum[k]);
-    bool const is_plain = reduce<32>(found) == static_cast<int>(n);
+    bool const is_plain = reduce<32>(found) == n;
     if (!is_plain) {
       for (int k = lane; k < tile_words; k += 32)
         bits[k] = 0;
@@ -282,18 +285,6 @@ __global__ void __launch_bounds__(32, 13)
   }
 }
 
-/// The tiled rows among the listed ones.
-template <class I>
-I const* tiled_rows(cuda_product const& p) {
-  std::size_t before = 0;
-  for (row_bin const b : {row_bin::sorted_s, row_bin::sorted_m, row_bin::sorted_l})
-    before += p.all.rows[static_cast<int>(b)];
-  return static_cast<I const*>(p.list) + before;
-}
-inline std::size_t tiled_count(cuda_product const& p) {
-  return p.all.rows[static_cast<int>(row_bin::tiled)];
-}
-
 /// Bands for these sizes, within what is left of the limit.
 template <class I, class O>
 void plan_tiles(cuda_product& p, pattern<I, O> const& b) {
@@ -303,13 +294,13 @@ void plan_tiles(cuda_product& p, pattern<I, O> const& b) {
     return static_cast<std::int64_t>(std::min(bytes, limit / 3) / (rows * sizeof(O))) - 1;
   };
   p.tiles = std::min({all, most_tiles, fit(tile_ptr_bytes, static_cast<std::size_t>(b.rows)),
-                      fit(offset_bytes, tiled_count(p))});
+                      fit(offset_bytes, rows_in(p, row_bin::tiled))});
   p.tiles = std::max<std::int64_t>(p.tiles, 1);
   p.bands = (all + p.tiles - 1) / p.tiles;
 }
 
 inline void forget_bands(cuda_product const& p, std::size_t bytes) {
-  TULLE_CUDA(cudaMemsetAsync, p.before, 0, tiled_count(p) * bytes,
+  TULLE_CUDA(cudaMemsetAsync, p.before, 0, rows_in(p, row_bin::tiled) * bytes,
              static_cast<cudaStream_t>(p.stream));
 }
 /// f(first column) for each band, when it is known where rows of B enter its tiles.
@@ -327,16 +318,16 @@ void each_band(cuda_product const& p, pattern<I, O> const& b, bool is_known, F&&
 template <class I, class O>
 void count_band(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b,
                 long long first, O* counts) {
-  launch_shared(tile_count_kernel<I, O>, tiled_count(p), count_threads,
+  launch_shared(tile_count_kernel<I, O>, rows_in(p, row_bin::tiled), count_threads,
                 static_cast<std::size_t>(p.tiles) * (tile_words + 1) * sizeof(unsigned), p.stream,
-                a, b, tiled_rows<I>(p), first, static_cast<int>(p.tiles),
+                a, b, listed<I>(p, row_bin::tiled), first, static_cast<int>(p.tiles),
                 static_cast<O const*>(p.tile_ptr), static_cast<O*>(p.offset),
                 static_cast<O*>(p.before), counts != nullptr, counts);
 }
 
 template <class I, class O>
 void count_tiles(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
-  if (tiled_count(p) == 0)
+  if (rows_in(p, row_bin::tiled) == 0)
     return;
   forget_bands(p, sizeof(O));
   each_band(p, b, false, [&](long long first) { count_band(p, a, b, first, counts); });
@@ -344,9 +335,9 @@ void count_tiles(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> co
 
 /// Where there is one band, what counting left in tile_ptr and offset is used.
 template <class V, class I, class O>
-void fill_tiles(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+void fill_tiles(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                 O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
-  std::size_t const rows = tiled_count(p);
+  std::size_t const rows = rows_in(p, row_bin::tiled);
   if (rows == 0)
     return;
   int resident = 0;
@@ -354,18 +345,18 @@ void fill_tiles(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<
              32, 0);
   std::size_t const jobs = rows * static_cast<std::size_t>(p.tiles);
   forget_bands(p, sizeof(O));
-  each_band(p, pattern_of(b), true, [&](long long first) {
+  each_band(p, b, true, [&](long long first) {
     if (p.bands > 1 && with_columns)
-      count_band(p, pattern_of(a), pattern_of(b), first, static_cast<O*>(nullptr));
+      count_band(p, a, b, first, static_cast<O*>(nullptr));
     if (p.bands > 1 && !with_columns)
-      find_offsets(tiled_rows<I>(p), rows, first, p.tiles, c_ptr, static_cast<I const*>(c_col),
-                   static_cast<O*>(p.offset), p.stream);
+      find_offsets(listed<I>(p, row_bin::tiled), rows, first, p.tiles, c_ptr,
+                   static_cast<I const*>(c_col), static_cast<O*>(p.offset), p.stream);
     TULLE_CUDA(cudaMemsetAsync, p.ticket, 0, sizeof *p.ticket, static_cast<cudaStream_t>(p.stream));
     launch(tile_fill_kernel<V, I, O>,
-           std::min(jobs, static_cast<std::size_t>(p.multiprocessors * resident)), 32, p.stream,
-           pattern_of(a), a.val, pattern_of(b), b.val, tiled_rows<I>(p), rows, first,
-           static_cast<int>(p.tiles), static_cast<O const*>(p.tile_ptr),
-           static_cast<O const*>(p.offset), c_ptr, c_col, c_val, with_columns, p.ticket);
+           std::min(jobs, static_cast<std::size_t>(p.multiprocessors * resident)), 32, p.stream, a,
+           a.val, b, b.val, listed<I>(p, row_bin::tiled), rows, first, static_cast<int>(p.tiles),
+           static_cast<O const*>(p.tile_ptr), static_cast<O const*>(p.offset), c_ptr, c_col, c_val,
+           with_columns, p.ticket);
   });
 }
 

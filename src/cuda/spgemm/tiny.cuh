@@ -125,7 +125,7 @@ void with_terms(unsigned long long longest, F&& f) {
 
 template <class I, class O>
 void count_tiny(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
-  if (p.all.rows[static_cast<int>(row_bin::tiny)] == 0)
+  if (rows_in(p, row_bin::tiny) == 0)
     return;
   std::size_t const blocks = ceil_div(static_cast<std::size_t>(a.rows), std::size_t{tiny_threads});
   with_terms(p.all.longest_tiny, [&](auto terms) {
@@ -134,14 +134,14 @@ void count_tiny(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> con
 }
 
 template <class V, class I, class O>
-void fill_tiny(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+void fill_tiny(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
-  if (p.all.rows[static_cast<int>(row_bin::tiny)] == 0)
+  if (rows_in(p, row_bin::tiny) == 0)
     return;
   std::size_t const blocks = ceil_div(static_cast<std::size_t>(a.rows), std::size_t{tiny_threads});
   with_terms(p.all.longest_tiny, [&](auto terms) {
-    launch(tiny_fill_kernel<terms(), V, I, O>, blocks, tiny_threads, p.stream, pattern_of(a), a.val,
-           pattern_of(b), b.val, p.bins, c_ptr, c_col, c_val, with_columns);
+    launch(tiny_fill_kernel<terms(), V, I, O>, blocks, tiny_threads, p.stream, a, a.val, b, b.val,
+           p.bins, c_ptr, c_col, c_val, with_columns);
   });
 }
 

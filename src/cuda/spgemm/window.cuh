@@ -70,20 +70,22 @@ __device__ void set_bits(O begin, O end, pattern<I, O> const& a, pattern<I, O> c
   };
   for (O chunk = begin; chunk < end; chunk += 32) {
     I const j = chunk + lane < end ? a.col[chunk + lane] : I(-1);
-    O const from = j >= 0 ? b.ptr[j] : O(0), to = j >= 0 ? b.ptr[j + 1] : O(0);
+    O const from = j >= 0 ? b.ptr[j] : O(0);
+    int const length = j >= 0 ? static_cast<int>(b.ptr[j + 1] - from) : 0; // the window has no more
     bool const is_known = follows(j, lane, has_runs, same);
-    unsigned left = __ballot_sync(whole_warp, from < to && !is_known);
+    unsigned left = __ballot_sync(whole_warp, length > 0 && !is_known);
     while (left != 0) { // four rows of B in flight, 64 entries of each
-      O at[4], stop[4];
+      I const* at[4];
+      int n[4];
       I col[8];
 #pragma unroll
       for (int u = 0; u < 4; ++u) {
         int const q = left != 0 ? __ffs(static_cast<int>(left)) - 1 : 0;
-        at[u] = __shfl_sync(whole_warp, from, q) + lane;
-        stop[u] = left != 0 ? __shfl_sync(whole_warp, to, q) : O(0);
+        at[u] = b.col + __shfl_sync(whole_warp, from, q);
+        n[u] = left != 0 ? __shfl_sync(whole_warp, length, q) : 0;
         left &= left - 1;
-        col[2 * u] = at[u] < stop[u] ? b.col[at[u]] : I(-1);
-        col[2 * u + 1] = at[u] + 32 < stop[u] ? b.col[at[u] + 32] : I(-1);
+        col[2 * u] = lane < n[u] ? at[u][lane] : I(-1);
+        col[2 * u + 1] = lane + 32 < n[u] ? at[u][lane + 32] : I(-1);
       }
 #pragma unroll
       for (int u = 0; u < 8; ++u)
@@ -91,8 +93,8 @@ __device__ void set_bits(O begin, O end, pattern<I, O> const& a, pattern<I, O> c
           set(col[u]);
 #pragma unroll
       for (int u = 0; u < 4; ++u)
-        for (O k = at[u] + 64; k < stop[u]; k += 32)
-          set(b.col[k]);
+        for (int k = lane + 64; k < n[u]; k += 32)
+          set(at[u][k]);
     }
   }
 }
@@ -209,7 +211,8 @@ __global__ void __launch_bounds__(fill_threads, 8)
   for (O chunk = 0; chunk < terms; chunk += 32) {
     bool const is_term = chunk + lane < terms;
     I const j = is_term ? a.col[begin + chunk + lane] : I(-1);
-    O const from = is_term ? b.ptr[j] : O(0), to = is_term ? b.ptr[j + 1] : O(0);
+    O const from = is_term ? b.ptr[j] : O(0);
+    int const entries = is_term ? static_cast<int>(b.ptr[j + 1] - from) : 0;
     __syncthreads(); // the factors before are not needed any more
 #pragma unroll
     for (int r = 0; r < rows; ++r)
@@ -227,7 +230,7 @@ __global__ void __launch_bounds__(fill_threads, 8)
       left = __ballot_sync(whole_warp, is_term && since % deep == 0);
     }
     while (left != 0) {
-      O k[ahead], stop[ahead];
+      O first[ahead];
       int lead[ahead], depth[ahead], length[ahead], where[ahead];
       V x[ahead][deep];
 #pragma unroll
@@ -237,15 +240,13 @@ __global__ void __launch_bounds__(fill_threads, 8)
         left &= left - 1;
         int const next = left != 0 ? __ffs(static_cast<int>(left)) - 1 : in_chunk;
         depth[u] = !is_run ? 0 : deep == 1 ? 1 : next - lead[u];
-        k[u] = __shfl_sync(whole_warp, from, lead[u]);
-        stop[u] = __shfl_sync(whole_warp, to, lead[u]);
-        length[u] = static_cast<int>(stop[u] - k[u]);
-        k[u] += t;
-        bool const is_there = is_run && k[u] < stop[u];
-        where[u] = is_there ? static_cast<int>(b.col[k[u]] - low) : -1;
+        first[u] = __shfl_sync(whole_warp, from, lead[u]);
+        length[u] = __shfl_sync(whole_warp, entries, lead[u]);
+        bool const is_there = is_run && t < length[u];
+        where[u] = is_there ? static_cast<int>((b.col + first[u])[t] - low) : -1;
 #pragma unroll
         for (int h = 0; h < deep; ++h)
-          x[u][h] = is_there && h < depth[u] ? b_val[k[u] + h * length[u]] : V(0);
+          x[u][h] = is_there && h < depth[u] ? (b_val + first[u])[t + h * length[u]] : V(0);
       }
 #pragma unroll
       for (int u = 0; u < ahead; ++u)
@@ -269,9 +270,9 @@ __global__ void __launch_bounds__(fill_threads, 8)
         };
         if (where[u] >= 0)
           add(where[u], [&](int h) { return x[u][h]; });
-        if (length[u] > fill_threads)
-          for (O q = k[u] + fill_threads; q < stop[u]; q += fill_threads)
-            add(place(b.col[q]), [&](int h) { return b_val[q + h * length[u]]; });
+        for (int q = t + fill_threads; q < length[u]; q += fill_threads)
+          add(place((b.col + first[u])[q]),
+              [&](int h) { return (b_val + first[u])[q + h * length[u]]; });
         __syncthreads();
       }
     }
@@ -300,7 +301,7 @@ void run_windows(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> co
 }
 
 template <class V, class I, class O>
-void fill_windows(cuda_product const& p, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+void fill_windows(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                   O const* c_ptr, I const* c_col, V* c_val) {
   auto const run = [&](auto* kernel, int rows, int which) {
     int const most = ceil_div(static_cast<int>(p.windows.most[which]), 2) * 2;
@@ -310,7 +311,7 @@ void fill_windows(cuda_product const& p, device_csr<V, I, O> const& a, device_cs
                   static_cast<std::size_t>(rows * (most + 32)) * sizeof(V) +
                       static_cast<std::size_t>(window_words(p)) *
                           (sizeof(unsigned) + sizeof(std::uint16_t)),
-                  p.stream, pattern_of(a), a.val, pattern_of(b), b.val, p.has_runs, p.same,
+                  p.stream, a, a.val, b, b.val, p.has_runs, p.same,
                   static_cast<window_group<I> const*>(p.groups), split, window_words(p),
                   which == 0 ? 0 : window_entries[which - 1], most, c_ptr, c_col, c_val);
   };

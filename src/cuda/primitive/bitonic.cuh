@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Batcher's bitonic sort by the threads of a block.
+#pragma once
+
+namespace tulle::simt {
+
+/// key[0..n) of shared memory, ascending; n is a power of two. All threads of the block take part,
+/// and all of them see what the others wrote before and write here. log n (log n + 1) / 2 steps;
+/// equal keys may change places.
+template <int threads, class K>
+__device__ void bitonic_sort(K* key, int n) {
+  __syncthreads();
+  for (int size = 2; size <= n; size *= 2)
+    for (int stride = size / 2; stride > 0; stride /= 2) {
+      for (int t = threadIdx.x; t < n / 2; t += threads) {
+        int const low = 2 * t - (t & (stride - 1)), high = low + stride;
+        K const a = key[low], b = key[high];
+        bool const ascends = (low & size) == 0;
+        if (ascends ? b < a : a < b) {
+          key[low] = b;
+          key[high] = a;
+        }
+      }
+      __syncthreads();
+    }
+}
+
+/// The least power of two that is not below n.
+__device__ inline int power_of_two(int n) {
+  return n <= 1 ? 1 : 1 << (32 - __clz(n - 1));
+}
+
+} // namespace tulle::simt

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows of C with up to 4096 products by a hash table of columns in shared memory, where it is asked
+// for. Sums stand beside their columns, one row of B is added after the other, and in the end the
+// columns are sorted.
+#include "cuda/primitive/bitonic.cuh"
+#include "cuda/spgemm/forced.cuh"
+#include "cuda/spgemm/short.cuh"
+#include "cuda/types.hpp"
+
+namespace tulle::simt {
+namespace {
+
+/// At most half full.
+template <int most, class I>
+struct hash_table {
+  static constexpr int slots = 2 * most;
+  using word = std::conditional_t<sizeof(I) == 8, unsigned long long, unsigned>;
+  static constexpr word none = ~word{0};
+  word column[slots];
+
+  template <int threads>
+  __device__ void clear() {
+    for (int k = threadIdx.x; k < slots; k += threads)
+      column[k] = none;
+  }
+  /// Where the column is; it comes in if it was not there.
+  __device__ int slot(I j, bool& is_new) {
+    auto const wanted = static_cast<word>(j);
+    auto const mixed = static_cast<unsigned>(wanted) * 2654435761u;
+    for (int k = static_cast<int>(mixed >> 16) & (slots - 1);; k = (k + 1) & (slots - 1)) {
+      word const found = column[k] == wanted ? wanted : atomicCAS(&column[k], none, wanted);
+      is_new = found == none;
+      if (is_new || found == wanted)
+        return k;
+    }
+  }
+};
+
+template <int threads, int most, class V, class I, class O>
+struct hash_room {
+  hash_table<most, I> table;
+  terms_room<threads, V, O> terms;
+  int used;
+};
+template <int threads, int most, class V, class I, class O>
+struct hash_fill_room : hash_room<threads, most, V, I, O> {
+  V sum[2 * most];
+  unsigned long long key[most]; // column, then slot
+};
+
+template <int threads, int most, class V, class I, class O>
+__global__ void __launch_bounds__(threads)
+    hash_count_kernel(pattern<I, O> a, pattern<I, O> b, I const* list, O* counts) {
+  extern __shared__ double short_room[];
+  auto& room = *reinterpret_cast<hash_room<threads, most, V, I, O>*>(short_room);
+  I const i = list[blockIdx.x];
+  room.table.template clear<threads>();
+  int n = 0;
+  each_chunk<threads, false>(
+      a.ptr[i], a.ptr[i + 1], a, static_cast<V const*>(nullptr), b, room.terms, [&](int products) {
+        for (int q = threadIdx.x; q < products; q += threads) {
+          bool is_new = false;
+          room.table.slot(b.col[room.terms.start[row_of(room.terms, q)] + q], is_new);
+          n += is_new;
+        }
+      });
+  n = block_reduce<threads>(n, room.terms.scan);
+  if (threadIdx.x == 0)
+    counts[i] = n;
+}
+
+template <int threads, int most, class V, class I, class O>
+__global__ void __launch_bounds__(threads)
+    hash_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
+                     I const* list, O const* c_ptr, I* c_col, V* c_val) {
+  extern __shared__ double short_room[];
+  auto& room = *reinterpret_cast<hash_fill_room<threads, most, V, I, O>*>(short_room);
+  I const i = list[blockIdx.x];
+  room.table.template clear<threads>();
+  for (int k = threadIdx.x; k < 2 * most; k += threads)
+    room.sum[k] = nothing<V>();
+  if (threadIdx.x == 0)
+    room.used = 0;
+  each_chunk<threads, true>(a.ptr[i], a.ptr[i + 1], a, a_val, b, room.terms, [&](int products) {
+    add_products<threads>(room.terms, products, b, b_val, room.sum, [&](I column) {
+      bool is_new = false;
+      int const slot = room.table.slot(column, is_new);
+      if (is_new)
+        room.key[atomicAdd(&room.used, 1)] = key_of(column, slot);
+      return slot;
+    });
+  });
+  int const n = room.used, all = power_of_two(n);
+  for (int k = n + threadIdx.x; k < all; k += threads)
+    room.key[k] = ~0ull;
+  bitonic_sort<threads>(room.key, all);
+  O const at = c_ptr[i];
+  for (int k = threadIdx.x; k < n; k += threads) {
+    c_col[at + k] = static_cast<I>(key_column(room.key[k]));
+    c_val[at + k] = room.sum[key_place(room.key[k])];
+  }
+}
+
+} // namespace
+
+template <class V, class I, class O>
+void count_hash(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                O* counts) {
+  each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
+    constexpr int most = threads() * items();
+    launch_shared(hash_count_kernel<threads(), most, V, I, O>, rows, threads(),
+                  sizeof(hash_room<threads(), most, V, I, O>), p.stream, a, b, list, counts);
+  });
+}
+
+template <class V, class I, class O>
+void fill_hash(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+               O* c_ptr, I* c_col, V* c_val) {
+  check_keys("hash", b.cols);
+  each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
+    constexpr int most = threads() * items();
+    launch_shared(hash_fill_kernel<threads(), most, V, I, O>, rows, threads(),
+                  sizeof(hash_fill_room<threads(), most, V, I, O>), p.stream, a, a.val, b, b.val,
+                  list, c_ptr, c_col, c_val);
+  });
+}
+
+#define TULLE_HASH(tag, V, I, O) TULLE_FORCED(hash, V, I, unsigned_t<O>)
+TULLE_PRODUCT_TYPES(TULLE_HASH)
+
+} // namespace tulle::simt

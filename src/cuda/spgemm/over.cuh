@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Products over semirings where places are known, and what masks leave: over.cu.
+#pragma once
+#include "cuda/convert/convert.cuh"
+#include "cuda/spgemm/pattern.cuh"
+
+namespace tulle::simt {
+
+/// val[k], at the k-th place of t: the sum over a semiring of the products that fall on it. has[k]
+/// says whether any does, where it is asked.
+template <class V, class I, class O>
+void fill_over(semiring_kind s, operand<V, I, O> const& a, operand<V, I, O> const& b,
+               pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked, void* stream);
+
+/// has[k]: the k-th place of t is none of the mask's.
+template <class I, class O>
+void find_outside(pattern<I, O> const& t, pattern<I, O> const& mask, std::uint8_t* has,
+                  void* stream);
+
+/// Those places of t that `has` names, with their values. Waits for the device.
+template <class V, class I, class O>
+device_csr<V, I, O> leave(device_csr<V, I, O> const& t, V const* val, std::uint8_t const* has,
+                          result const& to);
+
+} // namespace tulle::simt

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows of C with up to 4096 products, a block each: what their methods share.
+#pragma once
+#include "cuda/primitive/block.cuh"
+#include "cuda/primitive/search.cuh"
+#include "cuda/spgemm/pattern.cuh"
+
+namespace tulle::simt {
+namespace {
+
+/// A row of A and where B's rows begin among its products, as many as there are threads.
+template <int threads, class V, class O>
+struct terms_room {
+  O start[threads];        // entry of B, less the products before
+  int before[threads + 1]; // products
+  V factor[threads];
+  block_room<int> scan;
+};
+
+/// f(chunk of A's row, its products) for each chunk of as many entries as there are threads, after
+/// what room holds is there for all.
+template <int threads, bool has_values, class V, class I, class O, class F>
+__device__ void each_chunk(O begin, O end, pattern<I, O> const& a, V const* a_val,
+                           pattern<I, O> const& b, terms_room<threads, V, O>& room, F f) {
+  int const t = threadIdx.x;
+  for (O chunk = begin; chunk < end; chunk += threads) {
+    O from = 0;
+    int length = 0;
+    if (chunk + t < end) {
+      I const j = a.col[chunk + t];
+      from = b.ptr[j];
+      length = static_cast<int>(b.ptr[j + 1] - from);
+      if (has_values)
+        room.factor[t] = a_val[chunk + t];
+    }
+    int const before = block_exclusive_scan<threads>(length, room.scan);
+    room.start[t] = from - before;
+    room.before[t] = before;
+    if (t == threads - 1)
+      room.before[threads] = before + length;
+    __syncthreads();
+    f(room.before[threads]);
+    __syncthreads();
+  }
+}
+/// Which of the chunk's rows of B product q is of. It is not empty: the next begins later.
+template <int threads, class V, class O>
+__device__ int row_of(terms_room<threads, V, O> const& room, int q) {
+  return upper_bound(room.before, threads, q) - 1;
+}
+
+/// sum[place(column)] + product for each product of a chunk, one row of B after the other: within a
+/// row no two fall on one place.
+template <int threads, class V, class I, class O, class F>
+__device__ void add_products(terms_room<threads, V, O> const& room, int products,
+                             pattern<I, O> const& b, V const* b_val, V* sum, F place) {
+  for (int first = 0; first < products; first += threads) {
+    int const q = first + static_cast<int>(threadIdx.x);
+    int const last = min(first + threads, products) - 1;
+    int mine = -1, to = 0;
+    V product = V(0);
+    if (q <= last) {
+      mine = row_of(room, q);
+      O const k = room.start[mine] + q;
+      to = place(b.col[k]);
+      product = room.factor[mine] * b_val[k];
+    }
+    int const to_row = row_of(room, last);
+    for (int r = row_of(room, first); r <= to_row; ++r) {
+      if (room.before[r] == room.before[r + 1])
+        continue;
+      if (mine == r)
+        sum[to] = sum[to] + product;
+      __syncthreads();
+    }
+  }
+}
+
+/// f(threads, items, rows, list of them), known to the compiler, for each bin that has rows.
+template <class I, class F>
+void each_short_bin(cuda_product const& p, F&& f) {
+  auto const bin = [&](row_bin which, auto threads, auto items) {
+    if (rows_in(p, which) != 0)
+      f(threads, items, rows_in(p, which), listed<I>(p, which));
+  };
+  bin(row_bin::short_s, std::integral_constant<int, 64>(), std::integral_constant<int, 4>());
+  bin(row_bin::short_m, std::integral_constant<int, 128>(), std::integral_constant<int, 8>());
+  bin(row_bin::short_l, std::integral_constant<int, 512>(), std::integral_constant<int, 8>());
+}
+static_assert(short_s == 64 * 4 && short_m == 128 * 8 && short_l == 512 * 8);
+
+} // namespace
+} // namespace tulle::simt
