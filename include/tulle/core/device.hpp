@@ -29,8 +29,9 @@ std::string cuda_state();
 
 namespace detail {
 
-/// Device memory that is owned. Without a resource of the caller's it comes from the stream's pool
-/// and goes back in the stream's order; so the stream must live as long.
+/// Device memory that is owned. Without a resource of the caller's it comes from the stream's pool,
+/// or where it is large and the pool has none idle, from the driver. It goes back in the stream's
+/// order; so the stream must live as long.
 class device_block {
 public:
   device_block() = default;

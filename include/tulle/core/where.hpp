@@ -31,7 +31,7 @@ struct cpu {
 struct cuda {
   int device = -1;                             ///< -1: the calling thread's current one
   void* stream = nullptr;                      ///< a cudaStream_t; nullptr: the default stream
-  std::pmr::memory_resource* memory = nullptr; ///< of device memory; nullptr: the stream's pool
+  std::pmr::memory_resource* memory = nullptr; ///< of device memory; nullptr: the driver's
   std::size_t workspace_limit = SIZE_MAX;      ///< bytes beyond operands and result
   bool exact = true;                           ///< same bits on every run
 };
