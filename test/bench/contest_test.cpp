@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-namespace tulle::bench {
+namespace tulle::bench::contest_test {
 namespace {
 
 using test::fails_with;
@@ -123,4 +123,4 @@ TEST(bench_spmm, nobody_takes_part_where_nobody_offers) {
 }
 
 } // namespace
-} // namespace tulle::bench
+} // namespace tulle::bench::contest_test

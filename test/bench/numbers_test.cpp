@@ -11,7 +11,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-namespace tulle::bench {
+namespace tulle::bench::numbers_test {
 namespace {
 
 using test::fails_with;
@@ -150,4 +150,4 @@ TEST(results, that_are_none_are_refused_with_the_line) {
 }
 
 } // namespace
-} // namespace tulle::bench
+} // namespace tulle::bench::numbers_test

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-namespace tulle::bench {
+namespace tulle::bench::operations_test {
 namespace {
 
 using test::fails_with;
@@ -197,4 +197,4 @@ TEST(bench_table, says_how_many_threads_there_were_though_the_fastest_has_one) {
 }
 
 } // namespace
-} // namespace tulle::bench
+} // namespace tulle::bench::operations_test

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::report_test {
 namespace {
 
 using bench::html_page;
@@ -310,4 +310,4 @@ TEST(svg, shorten_cuts_between_characters) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::report_test

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-namespace tulle::test {
+namespace tulle::test::array_test {
 namespace {
 
 TEST(array, is_aligned_to_64_bytes) {
@@ -108,4 +108,4 @@ TEST(array, what_cannot_be_had_is_an_error) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::array_test

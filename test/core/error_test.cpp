@@ -9,7 +9,7 @@
 #include <limits>
 #include <set>
 
-namespace tulle::test {
+namespace tulle::test::error_test {
 namespace {
 
 constexpr errc every_code[] = {
@@ -77,4 +77,4 @@ TEST(checked_mul, is_exact_or_an_error) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::error_test

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-namespace tulle::test {
+namespace tulle::test::matrix_test {
 namespace {
 
 csr<double> small() {
@@ -157,4 +157,4 @@ TEST(convert, any_format_to_any_other_in_any_type) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::matrix_test

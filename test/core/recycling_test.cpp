@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::recycling_test {
 namespace {
 
 constexpr std::size_t large = 8 << 20;
@@ -85,4 +85,4 @@ TEST(recycling_memory, serves_many_threads) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::recycling_test

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
-namespace tulle::test {
+namespace tulle::test::run_test {
 namespace {
 
 TEST(parallel, runs_each_part_once) {
@@ -153,4 +153,4 @@ TEST(where, takes_what_a_policy_says) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::run_test

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <memory_resource>
 
-namespace tulle::test {
+namespace tulle::test::contract_test {
 namespace {
 
 #define RUNS(call) ASSERT_EQ(call, cudaSuccess)
@@ -217,4 +217,4 @@ TEST(cuda, bad_arguments_are_named) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::contract_test

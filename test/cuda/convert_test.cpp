@@ -18,7 +18,7 @@
 #include <memory_resource>
 #include <optional>
 
-namespace tulle::test {
+namespace tulle::test::convert_test {
 namespace {
 
 // What f() makes, or how it fails.
@@ -266,4 +266,4 @@ TEST(cuda, a_conversion_keeps_to_its_stream_and_memory) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::convert_test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::large_test {
 namespace {
 
 std::vector<double> small_integers(std::size_t n) {
@@ -165,4 +165,4 @@ TEST(cuda_large, more_entries_than_31_bits_count) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::large_test

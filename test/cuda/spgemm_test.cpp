@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 #include <memory_resource>
 
-namespace tulle::test {
+namespace tulle::test::spgemm_test {
 namespace {
 
 /// f(the csr inside), whose type run time tells.
@@ -399,4 +399,4 @@ TEST(cuda, products_keep_to_a_workspace_limit) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spgemm_test

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::spmv_test {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -218,4 +218,4 @@ TEST_P(cuda_spmv, nan_and_inf_reach_just_the_rows_that_hold_their_column) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spmv_test

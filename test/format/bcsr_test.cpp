@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::bcsr_test {
 namespace {
 
 using ints = array<std::int32_t>;
@@ -402,4 +402,4 @@ TEST(bcsr, what_is_not_symmetric_is_refused_by_every_constructor) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::bcsr_test

@@ -12,7 +12,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::bsell_test {
 namespace {
 
 using ints = array<std::int32_t>;
@@ -232,4 +232,4 @@ TEST(bsell, refill_counts_each_row) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::bsell_test

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::cmrs_test {
 namespace {
 
 using ints = array<std::int32_t>;
@@ -349,4 +349,4 @@ TEST(cmrs, what_arrays_say_is_taken) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::cmrs_test

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace tulle::test {
+namespace tulle::test::coo_test {
 namespace {
 
 enum class order { any, by_row, few_places, one_row };
@@ -97,4 +97,4 @@ TEST(coo, kirk_hwu_figures_10_2_10_11_and_10_12) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::coo_test

@@ -14,7 +14,7 @@
 #include <limits>
 #include <vector>
 
-namespace tulle::test {
+namespace tulle::test::csr5_test {
 namespace {
 
 using ints = array<std::int32_t>;
@@ -278,4 +278,4 @@ TEST(csr5, null_with_a_size_is_refused) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::csr5_test

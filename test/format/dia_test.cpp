@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::dia_test {
 namespace {
 
 using ints = array<std::int32_t>;
@@ -415,4 +415,4 @@ TEST(dia, ordinary_emptiness_is_accepted) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::dia_test

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::ell_test {
 namespace {
 
 using ints = std::vector<std::int32_t>;
@@ -242,4 +242,4 @@ TEST(ell, a_limit_that_is_none_is_refused) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::ell_test

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::hostile_test {
 namespace {
 
 using ints = std::vector<std::int32_t>;
@@ -177,4 +177,4 @@ TEST(hostile_arrays, ordinary_emptiness_is_accepted) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::hostile_test

@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-namespace tulle::test {
+namespace tulle::test::hyb_test {
 namespace {
 
 using ints = std::vector<std::int32_t>;
@@ -299,4 +299,4 @@ TEST(hyb, a_matrix_above_the_limit_is_refused_and_the_rule_keeps_below_it) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::hyb_test

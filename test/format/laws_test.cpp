@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::laws_test {
 namespace {
 
 template <class F>
@@ -357,4 +357,4 @@ TYPED_TEST(formats, failing_memory_leaks_nothing_and_changes_nothing) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::laws_test

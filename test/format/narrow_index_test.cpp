@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::narrow_index_test {
 namespace {
 
 using tiny = std::int8_t;
@@ -96,4 +96,4 @@ TEST(eight_bit_indices, a_wider_offset_counts_them) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::narrow_index_test

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::panels_test {
 namespace {
 
 using ints = array<std::int32_t>;
@@ -297,4 +297,4 @@ TEST(panels, a_view_takes_arrays_that_from_csr_would_not_make) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::panels_test

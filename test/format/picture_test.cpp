@@ -24,7 +24,7 @@
 #include <sstream>
 #include <vector>
 
-namespace tulle::test {
+namespace tulle::test::picture_test {
 namespace {
 
 using ints = array<std::int32_t>;
@@ -111,4 +111,4 @@ TEST(csc, columns_in_any_order_become_sorted_rows) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::picture_test

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::scsr_test {
 namespace {
 
 using ints = array<std::int32_t>;
@@ -145,4 +145,4 @@ TEST(scsr, ordinary_emptiness_is_accepted) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::scsr_test

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::sell_test {
 namespace {
 
 using ints = array<std::int32_t>;
@@ -366,4 +366,4 @@ TEST(sell, what_is_not_symmetric_is_refused) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::sell_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace tulle::test {
+namespace tulle::test::errors_test {
 namespace {
 
 TEST(gen_errors, name_what_exists_and_what_was_meant) {
@@ -112,4 +112,4 @@ TEST(gen_help, mentions_every_generator_and_model) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::errors_test

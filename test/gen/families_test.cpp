@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tulle::test {
+namespace tulle::test::families_test {
 namespace {
 
 struct stencil {
@@ -227,4 +227,4 @@ TEST(gen_dense, has_every_entry) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::families_test

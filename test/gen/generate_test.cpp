@@ -9,7 +9,7 @@
 #include <memory_resource>
 #include <string>
 
-namespace tulle::test {
+namespace tulle::test::generate_test {
 namespace {
 
 /// One of each family, small but for a few large enough that several threads work on them.
@@ -140,4 +140,4 @@ TEST(generate, makes_the_smallest_of_each_family) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::generate_test

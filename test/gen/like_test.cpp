@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-namespace tulle::test {
+namespace tulle::test::like_test {
 namespace {
 
 TEST(gen_like, has_the_row_lengths_of_every_model) {
@@ -159,4 +159,4 @@ TEST(gen_like, places_fem_columns_in_blocks_near_the_diagonal) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::like_test

@@ -9,7 +9,7 @@
 #include <new>
 #include <random>
 
-namespace tulle::test {
+namespace tulle::test::matrix_market_chunks_test {
 namespace {
 
 /// Entries in no order, with duplicates, comments, blank lines and both line ends.
@@ -217,4 +217,4 @@ TEST(matrix_market_chunks, blank_lines_of_a_stream_take_no_memory) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::matrix_market_chunks_test

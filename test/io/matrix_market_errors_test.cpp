@@ -5,7 +5,7 @@
 
 #include <complex>
 
-namespace tulle::test {
+namespace tulle::test::matrix_market_errors_test {
 namespace {
 
 std::string const real = "%%MatrixMarket matrix coordinate real general\n";
@@ -200,4 +200,4 @@ TEST(matrix_market_errors, a_stream_that_cannot_be_read_is_told) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::matrix_market_errors_test

@@ -3,7 +3,7 @@
 // gzip in every state: whole, in members, cut short, damaged, a bomb.
 #include "files.hpp"
 
-namespace tulle::test {
+namespace tulle::test::matrix_market_gzip_test {
 namespace {
 
 TEST(matrix_market_gzip, is_told_by_its_bytes_and_not_by_its_name) {
@@ -71,4 +71,4 @@ TEST(matrix_market_gzip, an_empty_member_is_an_empty_file) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::matrix_market_gzip_test

@@ -8,7 +8,7 @@
 #include <limits>
 #include <locale>
 
-namespace tulle::test {
+namespace tulle::test::matrix_market_read_test {
 namespace {
 
 using complex = std::complex<double>;
@@ -238,4 +238,4 @@ TEST(matrix_market_read, locale_does_not_matter) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::matrix_market_read_test

@@ -13,7 +13,7 @@
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
-namespace tulle::test {
+namespace tulle::test::matrix_market_write_test {
 namespace {
 
 template <class M>
@@ -237,4 +237,4 @@ TEST(matrix_market_write, mode_and_links_of_an_old_file_stay) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::matrix_market_write_test

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::add_test {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -291,4 +291,4 @@ TEST(add_dense, refuses_what_does_not_fit) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::add_test

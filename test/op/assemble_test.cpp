@@ -12,7 +12,7 @@
 #include <map>
 #include <random>
 
-namespace tulle::test {
+namespace tulle::test::assemble_test {
 namespace {
 
 template <class V, class I>
@@ -164,4 +164,4 @@ TEST(assemble, refuses_elements_of_the_wrong_size) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::assemble_test

@@ -12,7 +12,7 @@
 #include <limits>
 #include <map>
 
-namespace tulle::test {
+namespace tulle::test::level1_add_test {
 namespace {
 
 template <class T>
@@ -214,4 +214,4 @@ TEST(level1_add, leaves_nothing_behind_where_memory_fails) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::level1_add_test

@@ -9,7 +9,7 @@
 
 #include <functional>
 
-namespace tulle::test {
+namespace tulle::test::level1_contract_test {
 namespace {
 
 using doubles = std::vector<double>;
@@ -243,4 +243,4 @@ TEST(rows, refuses_what_does_not_fit) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::level1_contract_test

@@ -10,7 +10,7 @@
 #include <functional>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::level1_test {
 namespace {
 
 template <class T>
@@ -317,4 +317,4 @@ TEST(level1, operands_may_be_views_of_the_callers_arrays) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::level1_test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::optimize_test {
 namespace {
 
 TEST(optimize, multiplies_as_the_matrix_it_was_made_of) {
@@ -79,4 +79,4 @@ TEST(optimize, refuses_what_is_no_matrix) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::optimize_test

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::sparse_vector_test {
 namespace {
 
 template <class T>
@@ -193,4 +193,4 @@ TEST(sparse_vector, compares_by_value) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::sparse_vector_test

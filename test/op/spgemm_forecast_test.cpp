@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::spgemm_forecast_test {
 namespace {
 
 std::size_t products_of(csr<double> const& a, csr<double> const& b) {
@@ -81,4 +81,4 @@ TEST(spgemm_forecast, refuses_what_spgemm_refuses) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spgemm_forecast_test

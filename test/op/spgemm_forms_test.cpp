@@ -15,7 +15,7 @@
 #include <limits>
 #include <map>
 
-namespace tulle::test {
+namespace tulle::test::spgemm_forms_test {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -193,4 +193,4 @@ TEST(galerkin, both_orders_are_the_product_of_three) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spgemm_forms_test

@@ -14,7 +14,7 @@
 #include <limits>
 #include <mutex>
 
-namespace tulle::test {
+namespace tulle::test::spgemm_test {
 namespace {
 
 constexpr spgemm_method methods[] = {
@@ -448,4 +448,4 @@ TEST(spgemm_plan, keeps_its_result_where_memory_ends) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spgemm_test

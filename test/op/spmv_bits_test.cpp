@@ -11,34 +11,37 @@
 
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::spmv_bits_test {
 namespace {
 
 void expect_same_bits(any_matrix const& csr, std::string const& what) {
   type_tag const type = csr.type();
   for_each_layout(csr, [&](std::string const& layout, any_matrix const& a) {
+    dense x[2], y[2], first[2]; // of a, and of its transpose
     for (bool const transposed : {false, true}) {
-      dense const x = to_dense(type, roughs(transposed ? a.rows() : a.cols(), 1));
-      dense const y = to_dense(type, roughs(transposed ? a.cols() : a.rows(), 2));
-      dense first = y;
-      multiply(cpu{.threads = 1}, 0.75, a, transposed, x, -1.25, first);
-      // What options change is what units are, not how they are dealt.
-      for (int const threads :
-           is_default(layout) ? (is_sanitized ? std::vector{3} : std::vector{1, 2, 3, 5, 7, 16, 64})
-                              : std::vector{2, 7}) {
+      x[transposed] = to_dense(type, roughs(transposed ? a.rows() : a.cols(), 1));
+      y[transposed] = to_dense(type, roughs(transposed ? a.cols() : a.rows(), 2));
+      first[transposed] = y[transposed];
+      multiply(cpu{.threads = 1}, 0.75, a, transposed, x[transposed], -1.25, first[transposed]);
+    }
+    // What options change is what units are, not how they are dealt.
+    for (int const threads :
+         is_default(layout) ? (is_sanitized ? std::vector{3} : std::vector{1, 2, 3, 5, 7, 16, 64})
+                            : std::vector{2, 7})
+      for (bool const transposed : {false, true}) {
         cpu const w{.threads = threads};
-        dense unplanned = y;
-        multiply(w, 0.75, a, transposed, x, -1.25, unplanned);
-        ASSERT_TRUE(same_bits(unplanned, first))
+        dense unplanned = y[transposed];
+        multiply(w, 0.75, a, transposed, x[transposed], -1.25, unplanned);
+        ASSERT_TRUE(same_bits(unplanned, first[transposed]))
             << what << " " << layout << (transposed ? " transposed " : " ") << threads;
         spmv_plan plan = make_plan(w, a, transposed);
         for (int run = 0; run < 2; ++run) { // the second with what the first left in the workspace
-          dense planned = y;
-          multiply(w, 0.75, a, transposed, x, -1.25, planned, &plan);
-          ASSERT_TRUE(same_bits(planned, first)) << what << " " << plan.path() << " run " << run;
+          dense planned = y[transposed];
+          multiply(w, 0.75, a, transposed, x[transposed], -1.25, planned, &plan);
+          ASSERT_TRUE(same_bits(planned, first[transposed]))
+              << what << " " << plan.path() << " run " << run;
         }
       }
-    }
   });
 }
 
@@ -154,4 +157,4 @@ TEST(spmv_bits, large_grids_are_exact_and_do_not_depend_on_threads) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spmv_bits_test

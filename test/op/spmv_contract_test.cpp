@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::spmv_contract_test {
 namespace {
 
 using doubles = std::vector<double>;
@@ -308,4 +308,4 @@ TEST(spmv_plan, a_planned_call_allocates_nothing) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spmv_contract_test

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::spmv_methods_test {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -208,4 +208,4 @@ TEST(spmv_methods, are_refused_where_a_format_lacks_them) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spmv_methods_test

@@ -13,7 +13,7 @@
 #include <omp.h>
 #include <thread>
 
-namespace tulle::test {
+namespace tulle::test::spmv_use_test {
 namespace {
 
 using doubles = std::vector<double>;
@@ -180,4 +180,4 @@ TEST(spmv, from_inside_a_parallel_region) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spmv_use_test

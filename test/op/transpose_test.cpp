@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::transpose_test {
 namespace {
 
 // 3 x 4, duplicates at (0, 2) and a row out of order.
@@ -172,4 +172,4 @@ TEST(transpose, leaves_nothing_behind_where_memory_ends) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::transpose_test

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace tulle::test {
+namespace tulle::test::d_heap_test {
 namespace {
 
 namespace pr = primitive;
@@ -115,4 +115,4 @@ TEST(d_heap, aligns_children) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::d_heap_test

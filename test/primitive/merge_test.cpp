@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-namespace tulle::test {
+namespace tulle::test::merge_test {
 namespace {
 
 namespace pr = primitive;
@@ -167,4 +167,4 @@ TYPED_TEST(sets, intersect_and_unite_as_the_standard_library_does) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::merge_test

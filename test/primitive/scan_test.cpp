@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-namespace tulle::test {
+namespace tulle::test::scan_test {
 namespace {
 
 namespace pr = primitive;
@@ -150,4 +150,4 @@ TEST(segments, have_the_offsets_of_the_picture) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::scan_test

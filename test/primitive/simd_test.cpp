@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-namespace tulle::test {
+namespace tulle::test::simd_test {
 namespace {
 
 class simd_sets : public testing::TestWithParam<isa> {
@@ -295,4 +295,4 @@ TEST_P(simd_sets, heaps_give_the_greatest_first) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::simd_test

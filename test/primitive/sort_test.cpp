@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-namespace tulle::test {
+namespace tulle::test::sort_test {
 namespace {
 
 namespace pr = primitive;
@@ -148,4 +148,4 @@ TEST(radix_sort, carries_nan_along) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::sort_test

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::cg_test {
 namespace {
 
 using doubles = std::vector<double>;
@@ -488,4 +488,4 @@ TEST(cg, allocates_nothing_in_an_iteration) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::cg_test
