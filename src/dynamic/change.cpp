@@ -206,6 +206,8 @@ private:
     grown_[k] = 0;
     if (fresh == 0)
       return;
+    if (fits_first(i, fresh)) // most do: the further tables are not touched
+      return;
     std::size_t const length =
         static_cast<std::size_t>(a_.length[i] < 0 ? ~a_.length[i] : a_.length[i]) + fresh;
     std::size_t room = 0;
@@ -229,6 +231,13 @@ private:
     grown_[k] = moves ? static_cast<I>(~static_cast<I>(size)) : static_cast<I>(size);
     s.places += size;
     s.levels = std::max(s.levels, moves ? 1 : segments + 1);
+  }
+
+  /// Whether row i and so many more entries are in its first segment.
+  bool fits_first(std::size_t i, std::size_t more) const {
+    return a_.length[i] >= 0 &&
+           static_cast<std::size_t>(a_.length[i]) + more <=
+               static_cast<std::size_t>(a_.segment[0][a_.pitch + i] - a_.segment[0][i]);
   }
 
   void give_segment(std::size_t i, int segment, std::size_t place, std::size_t size) {
@@ -256,6 +265,16 @@ private:
 
   void make_run(std::size_t k, std::size_t end, part_sums& s) {
     auto const i = static_cast<std::size_t>(b_.row[k]);
+    if (kind_ == change::insert && !searches_ && fits_first(i, end - k)) {
+      auto const to = a_.at(static_cast<std::size_t>(a_.segment[0][i] + a_.length[i]));
+      for (std::size_t q = k; q < end; ++q) {
+        to.col[q - k] = b_.col(q);
+        to.val[q - k] = b_.val(q);
+      }
+      a_.length[i] = static_cast<I>(a_.length[i] + static_cast<I>(end - k));
+      s.fresh += end - k;
+      return;
+    }
     auto length = static_cast<std::size_t>(a_.length[i] < 0 ? ~a_.length[i] : a_.length[i]);
     grow(i, grown_[k], s);
     row_places<V, I> const row(a_, i);

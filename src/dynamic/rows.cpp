@@ -178,7 +178,7 @@ std::size_t dynamic_rows<V, I>::bytes() const {
 }
 
 template <class V, class I>
-growth<V, I>::growth(dynamic_rows<V, I>& a, std::size_t wanted, std::size_t limit,
+growth<V, I>::growth(dynamic_rows<V, I> const& a, std::size_t wanted, std::size_t limit,
                      std::pmr::memory_resource* memory) {
   std::size_t const page = std::size_t(1) << a.shift;
   auto const whole = [=](std::size_t n) { return (n + page - 1) / page * page; };
@@ -189,9 +189,10 @@ growth<V, I>::growth(dynamic_rows<V, I>& a, std::size_t wanted, std::size_t limi
       std::max(wanted, std::min(whole(a.places / chunk_part), (most - a.places) / page * page));
   std::size_t const now = a.places >> a.shift;
   std::size_t const then = (a.places + places) >> a.shift;
-  a.chunks.reserve(a.chunks.size() + 1);
-  next = std::make_shared<chunk<V, I>>(
-      chunk<V, I>{array<I>(places, memory), array<V>(places, memory)});
+  chunks.reserve(a.chunks.size() + 1);
+  chunks = a.chunks;
+  chunks.push_back(std::make_shared<chunk<V, I>>(
+      chunk<V, I>{array<I>(places, memory), array<V>(places, memory)}));
   if (then > a.pages.size()) {
     pages = array<dynamic_page<V, I>>(std::max(then, 2 * now), memory);
     std::copy_n(a.pages.data(), now, pages.data());
@@ -202,11 +203,11 @@ template <class V, class I>
 void growth<V, I>::take(dynamic_rows<V, I>& a) noexcept {
   if (!pages.empty())
     a.pages.swap(pages);
-  add_pages(a, *next, places, a.pages.data() + (a.places >> a.shift));
+  add_pages(a, *chunks.back(), places, a.pages.data() + (a.places >> a.shift));
   a.left += a.places - a.used;
   a.used = a.places;
   a.places += places;
-  a.chunks.push_back(std::move(next));
+  a.chunks.swap(chunks);
 }
 
 template <class V, class I, class Source>

@@ -82,11 +82,11 @@ inline std::size_t slack_of(dynamic_slack const& s, std::size_t length, std::siz
 /// growing a pool. take() then cannot.
 template <class V, class I>
 struct growth {
-  std::shared_ptr<chunk<V, I>> next;
-  array<dynamic_page<V, I>> pages; // where the table must grow too
-  std::size_t places = 0;          // of the chunk
+  std::vector<std::shared_ptr<chunk<V, I>>> chunks; // those that are there, and the new one
+  array<dynamic_page<V, I>> pages;                  // where the table must grow too
+  std::size_t places = 0;                           // of the new chunk
 
-  growth(dynamic_rows<V, I>& a, std::size_t wanted, std::size_t limit,
+  growth(dynamic_rows<V, I> const& a, std::size_t wanted, std::size_t limit,
          std::pmr::memory_resource* memory);
   void take(dynamic_rows<V, I>& a) noexcept;
 };
