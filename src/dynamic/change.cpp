@@ -24,7 +24,7 @@ namespace {
 enum class change { insert, assign, erase, scale };
 constexpr char const* names[] = {"insert", "assign", "erase", "scale_rows"};
 
-// Runs ahead whose row is asked for. M inserts a second on rmat 20, see docs/dynamic.md.
+// Entries ahead whose row is asked for; other numbers have not been measured.
 constexpr std::size_t look_ahead = 16;
 
 /// errc::bad_structure naming the first entry that is outside.
@@ -74,6 +74,7 @@ public:
         sums_(static_cast<std::size_t>(parts_), part_sums{}, o.where.memory) {}
 
   void plan() {
+    view_ = a_.view();
     detail::parallel(parts_, [&](int part) {
       part_sums s;
       each_run(part, [&](std::size_t k, std::size_t end, std::size_t) { plan_run(k, end, s); });
@@ -104,6 +105,7 @@ public:
     for (int s = 1; s < levels_; ++s)
       if (a_.segment[s].empty())
         a_.segment[s].swap(tables_[s]);
+    view_ = a_.view();
     detail::parallel(parts_, [&](int part) {
       part_sums& s = sums_[static_cast<std::size_t>(part)];
       s.places += a_.used;
@@ -142,7 +144,8 @@ public:
   }
 
 private:
-  /// f(first, end, first of a run further on) for each run of entries of one row in that part.
+  /// f(first, end, one further on) for each run of entries of one row in that
+  /// part.
   template <class F>
   void each_run(int part, F const& f) const {
     auto const begin = [&](int p) { // of an even share, moved to the first of its row
@@ -161,6 +164,8 @@ private:
     }
   }
 
+  /// Where a row ends that is in one segment. Also the further tables of others, and where a row
+  /// begins that may move: no faster.
   void ask_for_row(std::size_t k) const {
     auto const i = static_cast<std::size_t>(b_.row[k]);
     auto const end = static_cast<std::size_t>(a_.segment[0][i]) +
@@ -188,8 +193,7 @@ private:
     if (!searches_)
       return end - k;
     std::fill(found_.data() + k, found_.data() + end, false);
-    dynamic_view<V, I> const v = a_.view();
-    v.each_segment(b_.row[k], [&](I const* col, V const*, I n) {
+    view_.each_segment(b_.row[k], [&](I const* col, V const*, I n) {
       for (I p = 0; p < n; ++p)
         if (std::size_t const q = find(k, end, col[p]); q != end)
           found_[q] = true;
@@ -253,11 +257,12 @@ private:
     row_places<V, I> const old(a_, i);
     if (grown < 0) {
       auto const to = a_.at(s.places);
-      dynamic_source<V, I>{a_.view()}.copy(i, to.col, to.val);
+      dynamic_source<V, I>{view_}.copy(i, to.col, to.val);
       for (int p = 0; p < old.segments; ++p) {
         s.left += old.room[p];
         give_segment(i, p, 0, 0);
       }
+      a_.length[i] = a_.length[i] < 0 ? static_cast<I>(~a_.length[i]) : a_.length[i];
     }
     give_segment(i, grown < 0 ? 0 : old.segments, s.places, size);
     s.places += size;
@@ -265,6 +270,7 @@ private:
 
   void make_run(std::size_t k, std::size_t end, part_sums& s) {
     auto const i = static_cast<std::size_t>(b_.row[k]);
+    grow(i, grown_[k], s);
     if (kind_ == change::insert && !searches_ && fits_first(i, end - k)) {
       auto const to = a_.at(static_cast<std::size_t>(a_.segment[0][i] + a_.length[i]));
       for (std::size_t q = k; q < end; ++q) {
@@ -276,7 +282,6 @@ private:
       return;
     }
     auto length = static_cast<std::size_t>(a_.length[i] < 0 ? ~a_.length[i] : a_.length[i]);
-    grow(i, grown_[k], s);
     row_places<V, I> const row(a_, i);
     row_cursor<V, I> to{row};
     if (kind_ == change::scale)
@@ -348,6 +353,7 @@ private:
 
   change kind_;
   dynamic_rows<V, I>& a_;
+  dynamic_view<V, I> view_; // of a_, while nothing grows
   dynamic_options const& o_;
   sorted_batch<V, I> const& b_;
   int parts_;
