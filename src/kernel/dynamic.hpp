@@ -9,7 +9,7 @@
 namespace tulle {
 
 // Rows whose entries are counted together, so that work is dealt by entries without a pass over
-// all rows. 64: more to count than it evens out; others have not been measured.
+// all rows. Other numbers have not been measured.
 inline constexpr std::int64_t group_rows = 256;
 // Entries from which a row is summed in pieces by all threads, and of a piece. Both follow from the
 // row alone, so the bits do not depend on the number of threads.

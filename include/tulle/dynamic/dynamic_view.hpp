@@ -27,7 +27,7 @@ struct dynamic_view {
   I rows = 0;
   I cols = 0;
   I entries = 0;
-  bool scattered = false;             ///< rows do not follow one another in memory
+  bool scattered = false;             ///< some rows have moved to another chunk
   int shift = 0;                      ///< a page has 1 << shift places
   I const* length = nullptr;          ///< of rows; ~length beyond the first segment
   I const* in_group = nullptr;        ///< entries of each group of rows: kernel/dynamic.hpp
