@@ -9,6 +9,7 @@
 #include "bench/bench.hpp"
 #include "bench/compare.hpp"
 #include "bench/convert/convert.hpp"
+#include "bench/dynamic/dynamic.hpp"
 #include "bench/html/page.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
@@ -259,6 +260,8 @@ void add_bench_command(CLI::App& app) {
   add_operation(*bench, "transpose", "C = A^T", transposes);
   add_operation(*bench, "add", "C = alpha A + B, all sparse", sums);
   add_operation(*bench, "assemble", "Triplets in random order into csr", assemblies);
+  add_operation(*bench, "dynamic", "A matrix that grows: batches of entries, and products between",
+                growths);
   add_operation(*bench, "level1", "Sparse vectors: dot, axpy, gather, scatter, rotate, add",
                 vector_calls);
   add_operation(*bench, "read",

@@ -71,6 +71,21 @@ struct assemble_problem {
   int threads;
 };
 
+/// A matrix that grows: each run inserts the next `batch` triplets, at places that have no entry,
+/// then computes y = A x `products` times. It is not run beyond the last batch. The result is
+/// a.rows of V.
+template <class V, class I>
+struct dynamic_problem {
+  csr_view<V, I, I> a; ///< at first
+  std::span<I const> row;
+  std::span<I const> col;
+  std::span<V const> val;
+  std::size_t batch;
+  V const* x; ///< a.cols
+  int products;
+  int threads;
+};
+
 enum class level1_function { dot, axpy, gather, gather_zero, scatter, rotate, add };
 
 /// One call of level 1 on a sparse x and a dense y. Contestants change x and y themselves, all the
@@ -104,7 +119,8 @@ using over_types = std::variant<Problem<float, std::int32_t>, Problem<double, st
 struct any_problem {
   std::variant<over_types<spmv_problem>, over_types<spmm_problem>, over_types<spgemm_problem>,
                over_types<convert_problem>, over_types<transpose_problem>, over_types<add_problem>,
-               over_types<assemble_problem>, over_types<level1_problem>, over_types<read_problem>>
+               over_types<assemble_problem>, over_types<level1_problem>, over_types<read_problem>,
+               over_types<dynamic_problem>>
       op;
   std::string backend = "cpu"; ///< where contestants are wanted: cpu or cuda
 };

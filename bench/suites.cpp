@@ -29,6 +29,9 @@ list const large{"gen:poisson2d5:4096", "gen:poisson3d27:160",     "gen:fem:5000
                  "gen:dense:2048",      "gen:lp:4096:1100000:2600"};
 // For products of two sparse matrices.
 list const products{"gen:poisson2d5:1000", "gen:fem:30000", "gen:rmat:14:16", "gen:lattice:500000"};
+// For matrices that grow.
+list const growing{"gen:rmat:20:16", "gen:poisson2d5:2000", "gen:circuit:500000"};
+list const growing_quickly{"gen:rmat:18:16"};
 // For level 1: y in the last-level cache, and y that no cache holds.
 list const vectors{"vector:1000000:0.01", "vector:100000000:0.01"};
 list const large_products{"gen:poisson2d5:1024", "gen:fem:100000", "gen:rmat:17:16",
@@ -88,6 +91,8 @@ std::vector<std::string> matrices_of(options const& o, std::string const& op) {
   }
   if (o.suite == "thesis")
     return thesis(o.folder);
+  if (op == "dynamic" && o.suite.empty())
+    return o.how == effort::quick ? growing_quickly : growing;
   bool const big = o.suite == "large" || (o.suite.empty() && o.backend != "cpu");
   if (op == "spgemm")
     return big ? large_products : products;

@@ -113,6 +113,36 @@ std::vector<contestant> contestants(assemble_problem<V, I> const& p) {
   })};
 }
 
+// Room for every row as long as it will be, which only a bench knows: Eigen moves the whole matrix
+// for a row that has none left.
+template <class V, class I>
+std::vector<contestant> contestants(dynamic_problem<V, I> const& p) {
+  struct state {
+    matrix<V, I> a;
+    std::size_t next = 0;
+  };
+  contestant c = named();
+  c.path += ", reserve and coeffRef, 1 thread for those";
+  auto const s = std::make_shared<state>();
+  s->a = borrow(p.a);
+  Eigen::Matrix<I, Eigen::Dynamic, 1> more = Eigen::Matrix<I, Eigen::Dynamic, 1>::Zero(p.a.rows);
+  for (I const i : p.row)
+    ++more[i];
+  s->a.reserve(more);
+  c.bytes = c.peak_bytes = (sizeof(V) + sizeof(I)) * (std::size_t(p.a.nnz) + p.val.size());
+  V* const out = keep_result<V>(c, static_cast<std::size_t>(p.a.rows));
+  c.run = [p, s, out] {
+    for (std::size_t const end = s->next + p.batch; s->next < end; ++s->next)
+      s->a.coeffRef(p.row[s->next], p.col[s->next]) += p.val[s->next];
+    Eigen::setNbThreads(p.threads);
+    Eigen::Map<vector<V> const> const x(p.x, p.a.cols);
+    Eigen::Map<vector<V>> y(out, p.a.rows);
+    for (int k = 0; k < p.products; ++k)
+      y.noalias() = s->a * x;
+  };
+  return {c};
+}
+
 // It has dot, axpy and add; x is a copy, which none of them changes.
 template <class V, class I>
 std::vector<contestant> contestants(level1_problem<V, I> const& p) {

@@ -68,16 +68,12 @@ void check(spmv_operand a, value_kind kind, void const* x, std::size_t x_size, v
     fail(errc::bad_structure, "%s: y overlaps the arrays of A", op);
 }
 
-// Whether values and indices come from beyond the threads' own caches, where prefetching them pays.
-// Zen 4, two threads, ms without and with: lattice (34 MB) 1.0, 0.8; rmat 18 (53 MB) 4.5, 3.8;
-// poisson2d5 2000 (320 MB) 11.9, 9.7.
 bool passes_cache_by(matrix_ref const& m, int threads) {
-  std::size_t const cache = machine::here().l2 ? machine::here().l2 : std::size_t{1} << 20;
   std::size_t const entry = visit(m.type, [](auto types) {
     using T = decltype(types);
     return sizeof(typename T::value) + sizeof(typename T::index);
   });
-  return m.nnz / static_cast<std::size_t>(threads) > cache / entry;
+  return detail::passes_cache_by(m.nnz, entry, threads);
 }
 
 void check_method(spmv_operand a, spmv_method wanted) {

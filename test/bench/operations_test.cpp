@@ -4,6 +4,7 @@
 // of test/bench/peers.
 #include "bench/add/add.hpp"
 #include "bench/assemble/assemble.hpp"
+#include "bench/dynamic/dynamic.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/spgemm/spgemm.hpp"
 #include "bench/table.hpp"
@@ -55,6 +56,23 @@ TEST(bench_transpose, plans_and_peers_stand_beside_new_matrices) {
     expect_wrong(records, "broken untouched");
     EXPECT_EQ(records.front().op, "transpose");
   }
+}
+
+TEST(bench_dynamic, all_are_right_in_four_tables) {
+  std::vector<std::string> remarks;
+  auto const records = growths("gen:rmat:11:16", quick(), remarks);
+  std::vector<std::string> tables;
+  for (record const& r : records) {
+    EXPECT_TRUE(r.verified) << label(r);
+    EXPECT_GT(r.seconds, 0) << label(r);
+    if (tables.empty() || tables.back() != r.matrix)
+      tables.push_back(r.matrix);
+  }
+  EXPECT_EQ(tables.size(), 4u);
+  for (char const* const name : {"tulle dynamic", "tulle csr merged", "tulle csr rebuilt"})
+    EXPECT_EQ(find(records, name).turns, 50) << name;
+  EXPECT_TRUE(growths("gen:poisson2d5:4", quick(), remarks).empty());
+  EXPECT_NE(remarks.back().find("too few entries"), std::string::npos);
 }
 
 TEST(bench_add, factors_count_and_zeros_that_come_out_do_not) {

@@ -99,15 +99,16 @@ constexpr int look_after = 2;
 template <class V>
 inline constexpr bool has_quads = !is_pair<V> && HWY_MAX_BYTES >= 4 * sizeof(V);
 
-/// The sums of four consecutive rows of `length` entries each, as a vector of four.
+/// The sums of four rows of `length` entries each, which begin `stride` entries apart, as a vector
+/// of four.
 template <int length, class V, class I>
-HWY_INLINE auto quad(V const* val, I const* col, V const* x) {
+HWY_INLINE auto quad(V const* val, I const* col, V const* x, std::int64_t stride = length) {
   hn::FixedTag<V, 4> const d;
   constexpr int whole = length / 4 * 4;
   V tail[4] = {};
   for (int r = 0; r < 4; ++r)
     for (int j = whole; j < length; ++j)
-      tail[r] = mul_add(val[r * length + j], x[col[r * length + j]], tail[r]);
+      tail[r] = mul_add(val[r * stride + j], x[col[r * stride + j]], tail[r]);
   typedef V lanes __attribute__((vector_size(4 * sizeof(V))));
   auto const tails = hn::Vec<decltype(d)>{
       reinterpret_cast<decltype(hn::Zero(d).raw)>(lanes{tail[0], tail[1], tail[2], tail[3]})};
@@ -115,8 +116,8 @@ HWY_INLINE auto quad(V const* val, I const* col, V const* x) {
     return tails;
   } else {
     auto const row = [&](int r) HWY_ATTR {
-      V const* const v = val + r * length;
-      I const* const c = col + r * length;
+      V const* const v = val + r * stride;
+      I const* const c = col + r * stride;
       auto s = hn::Mul(hn::LoadU(d, v), gather_loads(d, x, c));
       for (int j = 4; j < whole; j += 4)
         s = hn::MulAdd(hn::LoadU(d, v + j), gather_loads(d, x, c + j), s);

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Four tables a matrix, as King et al. have them: entries that arrive in batches (streaming build),
+// rounds of a small batch and a few products (their figure 3), products by what became of the
+// matrix (figure 4, with the memory of table 2), and what conversion and defragmenting take (tables
+// 3 and 4).
+#include "bench/dynamic/dynamic.hpp"
+
+#include "tulle/dynamic/dynamic_csr.hpp"
+#include "tulle/format/hyb.hpp"
+#include "tulle/op/assemble.hpp"
+#include "tulle/op/spmv.hpp"
+
+#include "bench/contest.hpp"
+#include "bench/dynamic/merged_csr.hpp"
+#include "bench/measure.hpp"
+#include "bench/peer_modules.hpp"
+#include "bench/peers/result.hpp"
+#include "bench/peers/seconds.hpp"
+#include "bench/source.hpp"
+#include "bench/vectors.hpp"
+
+#include <random>
+
+namespace tulle::bench {
+namespace {
+
+constexpr std::size_t rounds = 50;
+constexpr std::size_t round_part = 500; // of the entries: 0.2 %
+constexpr int products = 5;
+constexpr std::size_t builds = 5; // of a streaming build, each who takes part once in a round
+// A contestant who has taken so long in all is not asked again: rebuilding takes minutes.
+constexpr double seconds_each = 8;
+
+/// The entries of a matrix in random order: the same order every time.
+template <class V, class I>
+struct arrivals {
+  array<I> row, col;
+  array<V> val;
+
+  explicit arrivals(csr<V, I, I> const& a)
+      : row(a.col.size()), col(a.col.size()), val(a.val.size()) {
+    std::size_t const n = a.val.size();
+    array<I> rows(n);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)
+      std::fill(rows.data() + a.row_ptr[i], rows.data() + a.row_ptr[i + 1], static_cast<I>(i));
+    array<std::size_t> order(n);
+    for (std::size_t k = 0; k < n; ++k)
+      order[k] = k;
+    std::mt19937_64 random(1);
+    for (std::size_t k = n; k > 1; --k)
+      std::swap(order[k - 1], order[random() % k]);
+    for (std::size_t k = 0; k < n; ++k) {
+      row[k] = rows[order[k]];
+      col[k] = a.col[order[k]];
+      val[k] = a.val[order[k]];
+    }
+  }
+  csr<V, I, I> first(I rows, I cols, std::size_t n, int threads) const {
+    return from_triplets<V, I>(rows, cols, {row.data(), n}, {col.data(), n}, {val.data(), n},
+                               combine::sum, {.threads = threads});
+  }
+};
+
+record record_of(record const& about, contestant const& c, std::vector<double> const& times) {
+  statistic const t = statistic_of(times);
+  record r = about;
+  r.backend = "cpu";
+  r.cache = "warm";
+  r.format = c.format;
+  r.path = c.path;
+  r.peer = c.peer;
+  r.bytes = c.bytes;
+  r.peak_bytes = c.peak_bytes;
+  r.turns = static_cast<int>(times.size());
+  r.seconds = t.median;
+  r.fastest = t.least;
+  r.spread = t.spread;
+  r.verified = true;
+  return r;
+}
+
+dynamic_options options_of(int threads) {
+  dynamic_options o;
+  o.where.threads = threads;
+  return o;
+}
+
+/// A dynamic matrix of its own: from a csr, then a batch and products a run.
+template <class V, class I>
+contestant grower(dynamic_problem<V, I> const& p, char const* name, dynamic_options const& o) {
+  struct state {
+    dynamic_csr<V, I> a;
+    std::size_t next = 0;
+  };
+  contestant c;
+  auto const s = std::make_shared<state>(state{dynamic_csr<V, I>::from_csr(p.a, o)});
+  V* const y = keep_result<V>(c, static_cast<std::size_t>(p.a.rows));
+  c.format = name;
+  c.path = "insert";
+  c.run = [p, s, y] {
+    auto const rows = static_cast<std::size_t>(p.a.rows);
+    s->a.insert(p.row.subspan(s->next, p.batch), p.col.subspan(s->next, p.batch),
+                p.val.subspan(s->next, p.batch));
+    s->next += p.batch;
+    for (int k = 0; k < p.products; ++k)
+      spmv(cpu{.threads = p.threads}, V(1), s->a, vector_view<V const>(p.x, std::size_t(p.a.cols)),
+           V(0), vector_view<V>(y, rows));
+  };
+  c.bytes = s->a.shape().bytes;
+  return c;
+}
+
+template <class V, class I>
+void multiply(csr_view<V, I, I> const& a, dynamic_problem<V, I> const& p, V* y) {
+  if (p.products == 0)
+    return;
+  spmv_plan plan(cpu{.threads = p.threads}, a);
+  for (int k = 0; k < p.products; ++k)
+    spmv(plan, V(1), a, vector_view<V const>(p.x, static_cast<std::size_t>(a.cols)), V(0),
+         vector_view<V>(y, static_cast<std::size_t>(a.rows)));
+}
+
+template <class V, class I>
+contestant merger(dynamic_problem<V, I> const& p) {
+  struct state {
+    merged_csr<V, I> a;
+    std::size_t next = 0;
+  };
+  contestant c;
+  auto const s = std::make_shared<state>(
+      state{merged_csr<V, I>(p.a, static_cast<std::size_t>(p.a.nnz) + p.val.size(), p.threads)});
+  V* const y = keep_result<V>(c, static_cast<std::size_t>(p.a.rows));
+  c.format = "csr merged";
+  c.path = "each batch sorted and merged into csr";
+  c.run = [p, s, y] {
+    s->a.merge(p.row.data() + s->next, p.col.data() + s->next, p.val.data() + s->next, p.batch);
+    s->next += p.batch;
+    multiply(s->a.view(), p, y);
+  };
+  c.bytes = 2 * detail::bytes_of(p.a);
+  return c;
+}
+
+/// All entries so far into a new csr. `all` begins with those of p.a.
+template <class V, class I>
+contestant rebuilder(dynamic_problem<V, I> const& p, arrivals<V, I> const& all) {
+  contestant c;
+  auto const next = std::make_shared<std::size_t>(static_cast<std::size_t>(p.a.nnz));
+  V* const y = keep_result<V>(c, static_cast<std::size_t>(p.a.rows));
+  c.format = "csr rebuilt";
+  c.path = "all entries so far by from_triplets";
+  c.run = [p, next, y, &all] {
+    *next += p.batch;
+    multiply(all.first(p.a.rows, p.a.cols, *next, p.threads).view(), p, y);
+  };
+  c.bytes = detail::bytes_of(p.a);
+  return c;
+}
+
+/// Products with a csr that stays: what no change can be faster than.
+template <class V, class I>
+contestant stayer(dynamic_problem<V, I> const& p, csr_view<V, I, I> a) {
+  contestant c;
+  V* const y = keep_result<V>(c, static_cast<std::size_t>(a.rows));
+  c.format = "csr static";
+  c.path = "the products alone, of the matrix as it is in the end";
+  c.run = [p, a, y] { multiply(a, p, y); };
+  c.bytes = detail::bytes_of(a);
+  return c;
+}
+
+template <class V, class I>
+std::vector<record> run_rounds(record about, csr<V, I, I> const& a, arrivals<V, I> const& all,
+                               array<V> const& x, options const& o,
+                               std::vector<std::string>& remarks) {
+  int const threads = threads_of(o);
+  std::size_t const batch = std::max<std::size_t>(1, a.val.size() / round_part);
+  std::size_t const before = a.val.size() - std::min(a.val.size(), rounds * batch);
+  csr<V, I, I> const start = all.first(a.rows, a.cols, before, threads);
+  std::size_t const n = a.val.size() - before;
+  dynamic_problem<V, I> const p{start.view(),
+                                {all.row.data() + before, n},
+                                {all.col.data() + before, n},
+                                {all.val.data() + before, n},
+                                batch,
+                                x.data(),
+                                products,
+                                threads};
+  dynamic_problem<V, I> alone = p; // what the batches cost without the products
+  alone.products = 0;
+  dynamic_options mean = options_of(threads);
+  mean.slack.mean = true;
+  std::vector<contestant> who{grower(p, "dynamic", options_of(threads)),
+                              grower(p, "dynamic slack=mean", mean),
+                              merger(p),
+                              rebuilder(p, all),
+                              stayer(p, a.view()),
+                              grower(alone, "dynamic batch alone", options_of(threads)),
+                              merger(alone)};
+  who.back().format = "merge alone";
+  for (auto& peer : ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks))
+    who.push_back(std::move(peer));
+  std::vector<std::vector<double>> times(who.size());
+  std::vector<double> spent(who.size());
+  for (std::size_t round = 0; round < n / batch; ++round)
+    for (std::size_t k = 0; k < who.size(); ++k) {
+      std::size_t const c = (k + round) % who.size();
+      if (spent[c] < seconds_each) {
+        times[c].push_back(seconds_of(who[c].run));
+        spent[c] += times[c].back();
+      }
+    }
+  std::vector<record> records;
+  array<V> y(static_cast<std::size_t>(a.rows));
+  for (std::size_t c = 0; c < who.size(); ++c) {
+    records.push_back(record_of(about, who[c], times[c]));
+    if (c == 5 || c == 6)
+      continue; // no product to look at
+    who[c].result(y.data());
+    bool const static_one = c == 4;
+    auto const so_far = static_one
+                            ? csr<V, I, I>()
+                            : all.first(a.rows, a.cols, before + times[c].size() * batch, threads);
+    records.back().verified = is_product(static_one ? a.view() : so_far.view(), x.data(), y.data());
+  }
+  return records;
+}
+
+/// All entries in batches, from an empty matrix on.
+template <class V, class I>
+std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
+                               arrivals<V, I> const& all, options const& o) {
+  int const threads = threads_of(o);
+  std::size_t const n = a.val.size();
+  csr<V, I, I> const nothing = all.first(a.rows, a.cols, 0, threads);
+  struct way {
+    contestant c;
+    std::function<csr<V, I, I>()> build; // times itself
+    std::vector<double> times;
+    bool right = true;
+    double spent = 0;
+  };
+  std::vector<way> ways;
+  for (std::size_t const batch : {std::size_t(100000), std::size_t(1000000)}) {
+    auto const each = [n, batch, &all](auto&& f) {
+      for (std::size_t k = 0; k < n; k += batch) {
+        std::size_t const m = std::min(batch, n - k);
+        f(all.row.data() + k, all.col.data() + k, all.val.data() + k, m);
+      }
+    };
+    std::string const size = batch == 100000 ? "100K" : "1M";
+    way dynamic;
+    dynamic.c.format = "dynamic " + size;
+    dynamic.build = [&a, threads, each, &ways, at = ways.size()] {
+      dynamic_csr<V, I> d(a.rows, a.cols, options_of(threads));
+      ways[at].times.push_back(seconds_of([&] {
+        each([&](I const* row, I const* col, V const* val, std::size_t m) {
+          d.insert({row, m}, {col, m}, {val, m});
+        });
+      }));
+      ways[at].c.bytes = d.shape().bytes;
+      return d.to_csr();
+    };
+    ways.push_back(dynamic);
+    way merged;
+    merged.c.format = "csr merged " + size;
+    merged.build = [&a, &nothing, n, threads, each, &ways, at = ways.size()] {
+      merged_csr<V, I> m(nothing.view(), n, threads);
+      ways[at].times.push_back(seconds_of([&] {
+        each([&](I const* row, I const* col, V const* val, std::size_t k) {
+          m.merge(row, col, val, k);
+        });
+      }));
+      ways[at].c.bytes = 2 * a.bytes();
+      return m.view().to_csr();
+    };
+    ways.push_back(merged);
+  }
+  way once;
+  once.c.format = "csr at the end";
+  once.c.bytes = a.bytes();
+  once.build = [&a, &all, n, threads, &ways, at = ways.size()] {
+    csr<V, I, I> c;
+    ways[at].times.push_back(seconds_of([&] { c = all.first(a.rows, a.cols, n, threads); }));
+    return c;
+  };
+  ways.push_back(once);
+  for (std::size_t round = 0; round < builds; ++round)
+    for (way& w : ways)
+      if (w.spent < seconds_each) {
+        w.right = w.build() == a && w.right;
+        w.spent += w.times.back();
+      }
+  std::vector<record> records;
+  for (way& w : ways) {
+    records.push_back(record_of(about, w.c, w.times));
+    records.back().verified = w.right;
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f million entries a second",
+                  1e-6 * static_cast<double>(n) / records.back().seconds);
+    records.back().path = text;
+  }
+  return records;
+}
+
+/// y = A x by what became of the matrix.
+template <class V, class I>
+std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
+                                 arrivals<V, I> const& all, array<V> const& x, options const& o,
+                                 std::vector<std::string>& remarks) {
+  int const threads = threads_of(o);
+  std::size_t const n = a.val.size();
+  contest c;
+  c.about = about;
+  c.flops = 2 * static_cast<double>(n);
+  c.vector_bytes = static_cast<double>(x.bytes()) + sizeof(V) * static_cast<double>(a.rows);
+  c.bound_bytes = static_cast<double>(a.bytes()) + c.vector_bytes;
+  c.verify = [&](contestant const& who) {
+    array<V> y(static_cast<std::size_t>(a.rows));
+    who.result(y.data());
+    return is_product(a.view(), x.data(), y.data());
+  };
+  auto bytes = stretches({a.view()});
+  bytes.push_back({x.data(), x.bytes()});
+  c.contestants.push_back(read_bound(bytes, threads));
+  auto const dense_x = vector_view<V const>(x.data(), x.size());
+  auto const rows = static_cast<std::size_t>(a.rows);
+  auto const add = [&](char const* name, dynamic_csr<V, I>&& d) {
+    contestant one;
+    auto const kept = std::make_shared<dynamic_csr<V, I>>(std::move(d));
+    V* const y = keep_result<V>(one, rows);
+    one.format = name;
+    one.bytes = kept->shape().bytes;
+    one.run = [=] {
+      spmv(cpu{.threads = threads}, V(1), *kept, dense_x, V(0), vector_view<V>(y, rows));
+    };
+    c.contestants.push_back(one);
+  };
+  auto const streamed = [&] {
+    dynamic_csr<V, I> d(a.rows, a.cols, options_of(threads));
+    for (std::size_t k = 0; k < n; k += 1000000) {
+      std::size_t const m = std::min<std::size_t>(1000000, n - k);
+      d.insert({all.row.data() + k, m}, {all.col.data() + k, m}, {all.val.data() + k, m});
+    }
+    return d;
+  };
+  add("dynamic streamed", streamed());
+  add("dynamic from csr", dynamic_csr<V, I>::from_csr(a.view(), options_of(threads)));
+  auto compact = dynamic_csr<V, I>::from_csr(a.view(), options_of(threads));
+  compact.freeze();
+  add("dynamic compact", std::move(compact));
+  {
+    std::size_t const batch = std::max<std::size_t>(1, n / round_part);
+    std::size_t const before = n - std::min(n, rounds * batch);
+    auto d = dynamic_csr<V, I>::from_csr(all.first(a.rows, a.cols, before, threads).view(),
+                                         options_of(threads));
+    for (std::size_t k = before; k < n; k += batch) {
+      std::size_t const m = std::min(batch, n - k);
+      d.insert({all.row.data() + k, m}, {all.col.data() + k, m}, {all.val.data() + k, m});
+    }
+    add("dynamic after rounds", std::move(d));
+  }
+  auto const static_one = [&](char const* name, auto const& m) {
+    contestant one;
+    auto const plan = std::make_shared<spmv_plan>(cpu{.threads = threads}, m);
+    V* const y = keep_result<V>(one, rows);
+    one.format = name;
+    one.bytes = m.bytes();
+    one.run = [=, &m] { spmv(*plan, V(1), m, dense_x, V(0), vector_view<V>(y, rows)); };
+    c.contestants.push_back(one);
+  };
+  static_one("csr", a);
+  auto const h = hyb<V, I, I>::from_csr(a.view(), {}, {.threads = threads});
+  static_one("hyb", h);
+  return hold(c, o, remarks);
+}
+
+/// What it takes to come and go and to be tidied, `path` saying it in products of the static csr.
+template <class V, class I>
+std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
+                               arrivals<V, I> const& all, array<V> const& x, options const& o) {
+  int const threads = threads_of(o);
+  std::size_t const n = a.val.size();
+  array<V> y(static_cast<std::size_t>(a.rows));
+  spmv_plan plan(cpu{.threads = threads}, a);
+  std::vector<double> product;
+  std::vector<std::pair<char const*, std::vector<double>>> all_times{
+      {"from csr", {}}, {"defragment", {}}, {"defragment combine", {}},
+      {"freeze", {}},   {"to csr", {}},     {"snapshot", {}}};
+  for (std::size_t round = 0; round < builds; ++round) {
+    auto const measure_product = [&] {
+      product.push_back(
+          seconds_of([&] { spmv(plan, V(1), a, x, V(0), vector_view<V>(y.data(), y.size())); }));
+    };
+    auto const time = [&](std::size_t at, auto&& f) {
+      measure_product();
+      all_times[at].second.push_back(seconds_of(f));
+    };
+    auto d = dynamic_csr<V, I>(a.rows, a.cols, options_of(threads));
+    time(0, [&] { d = dynamic_csr<V, I>::from_csr(a.view(), options_of(threads)); });
+    auto const batch = n / 10 + 1;
+    d.insert({all.row.data(), batch}, {all.col.data(), batch}, {all.val.data(), batch});
+    time(5, [&] { d.snapshot(); });
+    time(1, [&] { d.defragment(); });
+    d.insert({all.row.data(), batch}, {all.col.data(), batch}, {all.val.data(), batch});
+    time(2, [&] { d.defragment({.combine = true}); });
+    time(3, [&] { d.freeze(); });
+    csr<V, I, I> c;
+    time(4, [&] { c = d.to_csr(); });
+  }
+  double const one = statistic_of(product).median;
+  std::vector<record> records;
+  for (auto const& [name, times] : all_times) {
+    contestant c;
+    c.format = name;
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f products of csr", statistic_of(times).median / one);
+    c.path = text;
+    records.push_back(record_of(about, c, times));
+  }
+  return records;
+}
+
+template <class V, class I>
+std::vector<record> run_growth(std::string const& matrix, csr<V, I, I> const& source,
+                               options const& o, std::vector<std::string>& remarks) {
+  csr<V, I, I> const a = source.to_csr({.threads = threads_of(o)});
+  if (a.val.size() < rounds * round_part) {
+    remarks.push_back(matrix + " has too few entries to grow in rounds");
+    return {};
+  }
+  arrivals<V, I> const all(a);
+  array<V> const x = operand<V>(static_cast<std::size_t>(a.cols));
+  auto const named = [&](char const* what) { return about(matrix + what, a, "dynamic", o); };
+  std::vector<record> records = run_builds(named(": all in batches"), a, all, o);
+  auto const add = [&](std::vector<record> const& more) {
+    records.insert(records.end(), more.begin(), more.end());
+  };
+  add(run_rounds(named(": a batch of 0.2 %, five products"), a, all, x, o, remarks));
+  add(run_products(named(": y = A x"), a, all, x, o, remarks));
+  add(run_upkeep(named(": upkeep"), a, all, x, o));
+  return records;
+}
+
+} // namespace
+
+std::vector<record> growths(std::string const& matrix, options const& o,
+                            std::vector<std::string>& remarks) {
+  return with_matrix(matrix, o, [&](auto const& a) { return run_growth(matrix, a, o, remarks); });
+}
+
+} // namespace tulle::bench

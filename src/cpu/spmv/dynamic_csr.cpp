@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// src/cpu/spmv/dynamic_csr.cpp:  y = alpha*A*x + beta*y, A in segments of a pool.
+//
+// Rows by the loops of rows.hpp, one segment after the other: a row is one sum in the order of its
+// entries. Chunks of groups of rows, and pieces of long rows, are what threads are dealt. Bytes
+// beyond those of csr: 4 a row, and the room between rows, which comes along in whole cache lines.
+#include "tulle/dynamic/dynamic_view.hpp"
+
+#include "cpu/spmv/rows.hpp"
+#include "kernel/dynamic.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+// Rows ahead whose first entries are asked for where rows do not follow one another in memory.
+constexpr std::int64_t rows_ahead = 8;
+
+/// Entries [first, last) of row i, which may go through several segments.
+template <bool streaming, class V, class I>
+HWY_NOINLINE V fragments(dynamic_view<V, I> const& a, V const* x, std::int64_t i,
+                         std::int64_t first, std::int64_t last) {
+  std::int64_t const mask = (std::int64_t{1} << a.shift) - 1;
+  V sum{};
+  std::int64_t at = 0; // entries before the segment
+  for (int s = 0; first < last; ++s) {
+    std::int64_t const place = a.begin[s][i];
+    std::int64_t const end = at + a.end[s][i] - place;
+    if (first < end) {
+      std::int64_t const stop = last < end ? last : end;
+      dynamic_page<V, I> const page = a.pages[place >> a.shift];
+      std::int64_t const offset = (place & mask) - at;
+      sum = sum + dot<streaming>(page.val, page.col, x, offset + first, offset + stop);
+      first = stop;
+    }
+    at = end;
+  }
+  return sum;
+}
+
+/// Rows i, i + 4, ... of one chunk, while four of them have `length` entries and begin `stride`
+/// places apart, as rows of one length do when they come out of defragmenting: rows.hpp's runs with
+/// room between rows. Returns the first row left.
+template <bool streaming, int length, class V, class I>
+HWY_NOINLINE std::int64_t run_with_room(dynamic_view<V, I> const& a, V const* x, V alpha, V beta,
+                                        V* y, bool overwrite, std::int64_t i, std::int64_t stop) {
+  hn::FixedTag<V, 4> const d;
+  I const* const begin = a.begin[0];
+  std::int64_t const stride = begin[i + 1] - begin[i];
+  while (i + 4 <= stop && a.length[i] == length && a.length[i + 1] == length &&
+         a.length[i + 2] == length && a.length[i + 3] == length &&
+         begin[i + 1] - begin[i] == stride && begin[i + 2] - begin[i] == 2 * stride &&
+         begin[i + 3] - begin[i] == 3 * stride) {
+    V const* const val = a.pages[0].val + begin[i];
+    I const* const col = a.pages[0].col + begin[i];
+    if constexpr (streaming) {
+      for (std::size_t line = 0; line < 4 * (length + 1) * sizeof(V); line += 64)
+        __builtin_prefetch(reinterpret_cast<char const*>(val) + prefetch_bytes + line);
+      for (std::size_t line = 0; line < 4 * (length + 1) * sizeof(I); line += 64)
+        __builtin_prefetch(reinterpret_cast<char const*>(col) + prefetch_bytes / 2 + line);
+    }
+    auto const sum = quad<length>(val, col, x, stride);
+    auto const f = hn::Set(d, alpha);
+    hn::StoreU(overwrite ? hn::Mul(f, sum)
+                         : hn::MulAdd(f, sum, hn::Mul(hn::Set(d, beta), hn::LoadU(d, y + i))),
+               d, y + i);
+    i += 4;
+  }
+  return i;
+}
+
+/// The run that begins at row i, if one does; i itself where none does.
+template <bool streaming, class V, class I>
+std::int64_t run_at(dynamic_view<V, I> const& a, V const* x, V alpha, V beta, V* y, bool overwrite,
+                    std::int64_t i, std::int64_t stop) {
+  if constexpr (has_quads<V>)
+    if (i + 4 <= stop && a.length[i] == a.length[i + 3])
+      switch (a.length[i]) {
+#define TULLE_RUN(n)                                                                               \
+  case n:                                                                                          \
+    return run_with_room<streaming, n>(a, x, alpha, beta, y, overwrite, i, stop);
+        TULLE_RUN(1)
+        TULLE_RUN(2)
+        TULLE_RUN(3)
+        TULLE_RUN(4)
+        TULLE_RUN(5)
+        TULLE_RUN(6)
+        TULLE_RUN(7)
+        TULLE_RUN(8)
+        TULLE_RUN(9)
+#undef TULLE_RUN
+      }
+  return i;
+}
+
+/// The rows of a group, long ones left out. How a row is summed follows from its group alone.
+template <bool streaming, bool scattered, class V, class I>
+void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* y,
+                   std::int64_t group) {
+  std::int64_t const mask = (std::int64_t{1} << a.shift) - 1;
+  bool const overwrite = beta == V{};
+  std::int64_t i = group * group_rows;
+  std::int64_t const stop = i + group_rows < a.rows ? i + group_rows : a.rows;
+  std::int64_t look_at = i; // the next row at which a run may begin
+  std::int64_t skip = look_after;
+  std::int64_t vectors_from = vector_from; // entries; fewer after a row that went so
+  for (; i < stop; ++i) {
+    if constexpr (!scattered && has_quads<V>) {
+      if (i >= look_at) {
+        std::int64_t const next = run_at<streaming>(a, x, alpha, beta, y, overwrite, i, stop);
+        skip = next == i ? 2 * skip : look_after;
+        look_at = next + skip;
+        i = next;
+        if (i == stop)
+          return;
+      }
+    }
+    if constexpr (scattered) {
+      if (i + rows_ahead < stop) {
+        std::int64_t const place = a.begin[0][i + rows_ahead];
+        dynamic_page<V, I> const page = a.pages[place >> a.shift];
+        __builtin_prefetch(page.val + (place & mask));
+        __builtin_prefetch(page.val + (place & mask) + 64 / sizeof(V));
+        __builtin_prefetch(page.col + (place & mask));
+      }
+    }
+    std::int64_t const n = a.length[i];
+    V sum{};
+    if (n < 0) {
+      if (~n >= long_row)
+        continue;
+      sum = fragments<streaming>(a, x, i, 0, ~n);
+    } else {
+      std::int64_t const place = a.begin[0][i];
+      dynamic_page<V, I> const page = a.pages[scattered ? place >> a.shift : 0];
+      std::int64_t k = scattered ? place & mask : place;
+      if (n < vectors_from) {
+        for (std::int64_t const end = k + n; k < end; ++k)
+          sum = mul_add(page.val[k], x[page.col[k]], sum);
+      } else {
+        if (n >= long_row)
+          continue;
+        sum = dot<streaming>(page.val, page.col, x, k, k + n);
+      }
+      vectors_from = n < vector_from ? vector_among_short : vector_from;
+    }
+    update(y + i, alpha, sum, beta, overwrite);
+  }
+}
+
+template <bool streaming, class V, class I>
+void product(dynamic_call const& c) {
+  auto const& a = *static_cast<dynamic_view<V, I> const*>(c.a);
+  auto const* const x = static_cast<V const*>(c.x);
+  auto* const y = static_cast<V*>(c.y);
+  auto* const sums = static_cast<V*>(c.sums);
+  V const alpha = *static_cast<V const*>(c.alpha);
+  V const beta = *static_cast<V const*>(c.beta);
+  chunk_queue queue(static_cast<share*>(c.shares), c.threads, c.chunks + c.pieces);
+#pragma omp parallel num_threads(c.threads)
+  {
+    int const t = omp_get_thread_num();
+    for (std::int64_t u; (u = queue.take(t)) >= 0;) {
+      if (u < c.chunks) {
+        for (std::int64_t g = c.first_group[u]; g < c.first_group[u + 1]; ++g)
+          if (a.scattered)
+            rows_of_group<streaming, true>(alpha, a, x, beta, y, g);
+          else
+            rows_of_group<streaming, false>(alpha, a, x, beta, y, g);
+        continue;
+      }
+      dynamic_piece const p = c.piece[u - c.chunks];
+      std::int64_t const n = a.length[p.row] < 0 ? ~a.length[p.row] : a.length[p.row];
+      std::int64_t const end = p.first + piece_entries;
+      sums[u - c.chunks] = fragments<streaming>(a, x, p.row, p.first, end < n ? end : n);
+    }
+  }
+  for (std::int64_t p = 0; p < c.pieces;) {
+    std::int64_t const row = c.piece[p].row;
+    V sum = sums[p];
+    for (++p; p < c.pieces && c.piece[p].row == row; ++p)
+      sum = sum + sums[p];
+    update(y + row, alpha, sum, beta, beta == V{});
+  }
+}
+
+} // namespace
+
+#define TULLE_DYNAMIC_CELL(tag, V, I, O)                                                           \
+  extern dynamic_kernel dynamic_csr_##tag;                                                         \
+  void dynamic_csr_##tag(dynamic_call const& c) {                                                  \
+    c.streaming ? product<true, V, I>(c) : product<false, V, I>(c);                                \
+  }
+TULLE_TYPES(TULLE_DYNAMIC_CELL)
+#undef TULLE_DYNAMIC_CELL
+
+} // namespace tulle::simd::TULLE_ISA

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Making, defragmenting and reading dynamic matrices. Changes are in change.cpp.
+#include "dynamic/rows.hpp"
+
+namespace tulle {
+namespace dynamic {
+namespace {
+
+/// A copy of the tables that shares the pool, counted as long as it lives.
+template <class V, class I>
+struct shared_rows {
+  dynamic_rows<V, I> a;
+
+  explicit shared_rows(dynamic_rows<V, I> const& from) : a(from) {
+    a.snapshots->fetch_add(1, std::memory_order_relaxed);
+  }
+  shared_rows(shared_rows const&) = delete;
+  // What was read here comes before what a writer does when it sees no snapshot.
+  ~shared_rows() { a.snapshots->fetch_sub(1, std::memory_order_release); }
+};
+
+void check(dynamic_options const& o) {
+  if (o.segments < 1 || o.segments > most_segments)
+    fail(errc::unsupported, "dynamic_csr: %d segments; 1 to %d are possible", o.segments,
+         most_segments);
+  if (!(o.slack.factor >= 0) || !(o.slack.factor <= 1e6))
+    fail(errc::unsupported, "dynamic_csr: a slack of %g times a row's length", o.slack.factor);
+}
+
+} // namespace
+} // namespace dynamic
+
+template <class V, class I>
+dynamic_csr<V, I>::dynamic_csr(std::unique_ptr<state> s) : state_(std::move(s)) {}
+template <class V, class I>
+dynamic_csr<V, I>::dynamic_csr(dynamic_csr&&) noexcept = default;
+template <class V, class I>
+dynamic_csr<V, I>& dynamic_csr<V, I>::operator=(dynamic_csr&&) noexcept = default;
+template <class V, class I>
+dynamic_csr<V, I>::~dynamic_csr() = default;
+
+template <class V, class I>
+dynamic_csr<V, I>::dynamic_csr(I rows, I cols, options const& o) {
+  dynamic::check(o);
+  state_ = std::make_unique<state>(
+      o, dynamic::arranged<V, I>(rows, cols, 0, dynamic::no_source<V, I>{}, o, false));
+}
+
+template <class V, class I>
+dynamic_csr<V, I> dynamic_csr<V, I>::from_csr(csr_view<V, I, I> a, options const& o) {
+  dynamic::check(o);
+  a.validate();
+  if (a.rows == 0)
+    return dynamic_csr(a.rows, a.cols, o);
+  return dynamic_csr(std::make_unique<state>(
+      o, dynamic::arranged<V, I>(a.rows, a.cols, static_cast<std::size_t>(a.nnz),
+                                 dynamic::csr_source<V, I>{a}, o, false)));
+}
+
+template <class V, class I>
+dynamic_csr<V, I> dynamic_csr<V, I>::from_coo(coo_view<V, I, I> a, options const& o) {
+  a.validate();
+  return from_csr(a.to_csr(o.where).view(), o);
+}
+
+template <class V, class I>
+dynamic_csr<V, I> dynamic_csr<V, I>::adopt(csr<V, I, I>&& a, options const& o) {
+  dynamic::check(o);
+  a.validate();
+  if (a.val.empty())
+    return dynamic_csr(a.rows, a.cols, o);
+  return dynamic_csr(std::make_unique<state>(o, dynamic::adopted(std::move(a), o)));
+}
+
+template <class V, class I>
+typename dynamic_csr<V, I>::state& dynamic_csr<V, I>::get() const {
+  if (!state_)
+    fail(errc::bad_structure, "dynamic_csr: the matrix was moved from");
+  return *state_;
+}
+
+template <class V, class I>
+I dynamic_csr<V, I>::rows() const {
+  return get().rows;
+}
+template <class V, class I>
+I dynamic_csr<V, I>::cols() const {
+  return get().cols;
+}
+
+template <class V, class I>
+dynamic_shape dynamic_csr<V, I>::shape() const {
+  auto const shared = get().reading();
+  auto const& a = get().a;
+  return {a.entries, a.places, a.left, a.chunks.size(), a.bytes(), !a.row_ptr.empty()};
+}
+
+template <class V, class I>
+void dynamic_csr<V, I>::validate() const {
+  auto const shared = get().reading();
+  auto const& a = get().a;
+  std::vector<bool> taken(a.used);
+  std::size_t rooms = 0, entries = 0, in_group = 0;
+  auto const require = [](bool holds, char const* what, std::size_t i) {
+    if (!holds)
+      fail(errc::bad_structure, "dynamic_csr: row %zu: %s", i, what);
+  };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i) {
+    std::size_t room = 0;
+    for (int s = 0; s < most_segments && !a.segment[s].empty(); ++s) {
+      auto const begin = static_cast<std::size_t>(a.segment[s][i]);
+      auto const end = static_cast<std::size_t>(a.segment[s][a.pitch + i]);
+      require(begin <= end && end <= a.used, "a segment is outside the pool", i);
+      for (std::size_t p = begin; p < end; ++p) {
+        require(!taken[p], "a segment overlaps another", i);
+        taken[p] = true;
+      }
+      room += end - begin;
+      if (s == 0)
+        require((a.length[i] < 0) ==
+                    (static_cast<std::size_t>(a.view().size(static_cast<I>(i))) > room),
+                "its length is marked wrongly", i);
+    }
+    auto const length = static_cast<std::size_t>(a.view().size(static_cast<I>(i)));
+    require(length <= room, "more entries than room", i);
+    a.view().each_segment(static_cast<I>(i), [&](I const* col, V const*, I n) {
+      for (I k = 0; k < n; ++k)
+        require(col[k] >= 0 && col[k] < a.cols, "a column is out of range", i);
+    });
+    require(a.row_ptr.empty() || (static_cast<std::size_t>(a.row_ptr[i]) == entries &&
+                                  (length == 0 || a.segment[0][i] == a.row_ptr[i])),
+            "it is not where row_ptr says", i);
+    rooms += room;
+    entries += length;
+    in_group += length;
+    if ((i + 1) % group_rows == 0 || i + 1 == static_cast<std::size_t>(a.rows)) {
+      require(static_cast<std::size_t>(a.in_group[i / group_rows]) == in_group,
+              "its group counts other entries", i);
+      in_group = 0;
+    }
+  }
+  require(entries == a.entries, "the entries are more or fewer", 0);
+  require(rooms + a.left == a.used, "places that rows have and have left are not all", 0);
+}
+
+template <class V, class I>
+void dynamic_csr<V, I>::defragment(dynamic_defragment d) {
+  state& s = get();
+  std::lock_guard const one_at_a_time(s.writers);
+  s.rearrange(d);
+}
+
+template <class V, class I>
+void dynamic_csr<V, I>::defragment_in_background(dynamic_defragment d) {
+  state& s = get();
+  std::lock_guard const in_turn(s.background_lock);
+  if (s.background.valid())
+    s.background.get();
+  s.background = std::async(std::launch::async, [&s, d] {
+    std::lock_guard const one_at_a_time(s.writers);
+    s.rearrange(d);
+  });
+}
+
+template <class V, class I>
+void dynamic_csr<V, I>::wait() {
+  state& s = get();
+  std::lock_guard const in_turn(s.background_lock);
+  if (s.background.valid())
+    s.background.get();
+}
+
+template <class V, class I>
+V dynamic_csr<V, I>::at(I i, I j) const {
+  get().check_entry("at", i, j);
+  auto const shared = get().reading();
+  V sum(0);
+  get().a.view().each_segment(i, [&](I const* col, V const* val, I n) {
+    for (I k = 0; k < n; ++k)
+      if (col[k] == j)
+        sum += val[k];
+  });
+  return sum;
+}
+
+template <class V, class I>
+csr<V, I, I> dynamic_csr<V, I>::to_csr() const {
+  auto const shared = get().reading();
+  return dynamic::released(
+      dynamic::defragmented(get().a.view(), get().o, {.combine = true, .compact = true}));
+}
+
+template <class V, class I>
+dynamic_snapshot<V, I> dynamic_csr<V, I>::snapshot() const {
+  state& s = get();
+  std::lock_guard const no_batch(s.writers);
+  auto const copy = std::make_shared<dynamic::shared_rows<V, I> const>(s.a);
+  dynamic_snapshot<V, I> made;
+  made.view_ = copy->a.view();
+  made.owner_ = copy;
+  return made;
+}
+
+template <class V, class I>
+dynamic_snapshot<V, I> dynamic_csr<V, I>::freeze() {
+  state& s = get();
+  for (;;) { // a batch may come between the two
+    auto made = snapshot();
+    if (made.view_.row_ptr)
+      return made;
+    std::lock_guard const one_at_a_time(s.writers);
+    if (s.a.row_ptr.empty())
+      s.rearrange({.compact = true});
+  }
+}
+
+template <class V, class I>
+csr<V, I, I> dynamic_snapshot<V, I>::to_csr(cpu const& where) const {
+  dynamic_options o;
+  o.where = where;
+  return dynamic::released(dynamic::defragmented(view_, o, {.combine = true, .compact = true}));
+}
+
+template <class V, class I>
+csr_view<V, I, I> dynamic_snapshot<V, I>::as_csr() const {
+  if (!view_.row_ptr)
+    fail(errc::unsupported, "dynamic_snapshot: its rows have room between them; freeze() makes a "
+                            "compact one");
+  return {unchecked,
+          view_.rows,
+          view_.cols,
+          view_.entries,
+          view_.row_ptr,
+          view_.entries ? view_.pages[0].col : nullptr,
+          view_.entries ? view_.pages[0].val : nullptr};
+}
+
+#define TULLE_MEMBERS(tag, V, I, O)                                                                \
+  template dynamic_csr<V, I>::dynamic_csr(std::unique_ptr<state>);                                 \
+  template dynamic_csr<V, I>::dynamic_csr(dynamic_csr&&) noexcept;                                 \
+  template dynamic_csr<V, I>& dynamic_csr<V, I>::operator=(dynamic_csr&&) noexcept;                \
+  template dynamic_csr<V, I>::~dynamic_csr();                                                      \
+  template dynamic_csr<V, I>::dynamic_csr(I, I, options const&);                                   \
+  template dynamic_csr<V, I> dynamic_csr<V, I>::from_csr(csr_view<V, I, I>, options const&);       \
+  template dynamic_csr<V, I> dynamic_csr<V, I>::from_coo(coo_view<V, I, I>, options const&);       \
+  template dynamic_csr<V, I> dynamic_csr<V, I>::adopt(csr<V, I, I>&&, options const&);             \
+  template dynamic_csr<V, I>::state& dynamic_csr<V, I>::get() const;                               \
+  template I dynamic_csr<V, I>::rows() const;                                                      \
+  template I dynamic_csr<V, I>::cols() const;                                                      \
+  template dynamic_shape dynamic_csr<V, I>::shape() const;                                         \
+  template void dynamic_csr<V, I>::validate() const;                                               \
+  template void dynamic_csr<V, I>::defragment(dynamic_defragment);                                 \
+  template void dynamic_csr<V, I>::defragment_in_background(dynamic_defragment);                   \
+  template void dynamic_csr<V, I>::wait();                                                         \
+  template V dynamic_csr<V, I>::at(I, I) const;                                                    \
+  template csr<V, I, I> dynamic_csr<V, I>::to_csr() const;                                         \
+  template dynamic_snapshot<V, I> dynamic_csr<V, I>::snapshot() const;                             \
+  template dynamic_snapshot<V, I> dynamic_csr<V, I>::freeze();                                     \
+  template class dynamic_snapshot<V, I>;
+TULLE_TYPES(TULLE_MEMBERS)
+#undef TULLE_MEMBERS
+
+} // namespace tulle

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Building rows: by prefix sum and copy, never by a sort of the entries.
+//
+// Bytes that must move, double with 32-bit indices: 24 an entry and 24 a row; sorting reads and
+// writes those of rows that do not ascend once more for each doubling of their sorted runs.
+#include "dynamic/rows.hpp"
+
+#include "tulle/primitive/merge.hpp"
+#include "tulle/primitive/scan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace tulle::dynamic {
+namespace {
+
+constexpr std::size_t pages_aimed_at = 1024; // 16 KiB of table: stays in the first cache
+constexpr int least_shift = 6;
+constexpr int most_shift = 20;
+constexpr std::size_t chunk_part = 8; // a new chunk is at least this part of the pool
+constexpr std::size_t insertion_sort_to = 32;
+
+template <class I>
+constexpr std::size_t most_places = static_cast<std::size_t>(std::numeric_limits<I>::max());
+
+int shift_for(std::size_t places) {
+  return std::clamp(static_cast<int>(std::bit_width(places / pages_aimed_at)), least_shift,
+                    most_shift);
+}
+
+template <class I>
+void check_places(std::size_t places, std::size_t limit) {
+  if (places > most_places<I>)
+    fail(errc::overflow, "dynamic_csr: %zu places do not fit a %d-bit index", places,
+         static_cast<int>(8 * sizeof(I)));
+  if (places > limit)
+    fail(errc::out_of_memory, "dynamic_csr: %zu places wanted, the limit is %zu", places, limit);
+}
+
+template <class V, class I>
+void add_pages(dynamic_rows<V, I> const& a, chunk<V, I>& c, std::size_t places,
+               dynamic_page<V, I>* to) {
+  for (std::size_t p = 0; p < places >> a.shift; ++p)
+    to[p] = {c.col.data() + (p << a.shift), c.val.data() + (p << a.shift)};
+}
+
+/// The tables of a matrix without entries, all rows without places.
+template <class V, class I>
+dynamic_rows<V, I> tables(I rows, I cols, std::size_t places, dynamic_options const& o) {
+  detail::check_shape("dynamic_csr", rows, cols);
+  dynamic_rows<V, I> a;
+  auto const n = static_cast<std::size_t>(rows);
+  a.rows = rows;
+  a.cols = cols;
+  a.pitch = (n + 63) / 64 * 64;
+  a.shift = shift_for(std::max(places, n));
+  a.length = array<I>(a.pitch, o.where.memory);
+  a.in_group = array<I>(a.groups(), I(0), o.where.memory);
+  a.segment[0] = array<I>(2 * a.pitch, o.where.memory);
+  a.snapshots = std::make_shared<std::atomic<int>>(0);
+  return a;
+}
+
+/// Rows [first, last) of groups, on all threads, each group by one of them.
+template <class V, class I, class F>
+void each_rows(dynamic_rows<V, I> const& a, std::size_t work, int threads, F const& f) {
+  int const parts = detail::parts_for(work, threads);
+  std::size_t const groups = a.groups();
+  detail::parallel(parts, [&](int part) {
+    // Groups are many more than parts; those of many entries are as many as those of few.
+    for (std::size_t g = static_cast<std::size_t>(part); g < groups;
+         g += static_cast<std::size_t>(parts))
+      f(part, g, g * group_rows,
+        std::min(static_cast<std::size_t>(a.rows), (g + 1) * static_cast<std::size_t>(group_rows)));
+  });
+}
+
+/// By columns, equal ones as they stand: runs that ascend are merged in pairs until one is left.
+/// col2 and val2 are room for as many.
+template <class V, class I>
+void sort_row(I* col, V* val, std::size_t n, I* col2, V* val2) {
+  if (std::is_sorted(col, col + n))
+    return;
+  if (n <= insertion_sort_to) {
+    for (std::size_t k = 1; k < n; ++k) {
+      I const c = col[k];
+      V const v = val[k];
+      std::size_t at = k;
+      for (; at > 0 && c < col[at - 1]; --at) {
+        col[at] = col[at - 1];
+        val[at] = val[at - 1];
+      }
+      col[at] = c;
+      val[at] = v;
+    }
+    return;
+  }
+  I* from = col;
+  V* from_val = val;
+  for (std::size_t merges = 2; merges > 1;) {
+    merges = 0;
+    for (std::size_t a = 0; a < n; ++merges) {
+      auto const b = static_cast<std::size_t>(std::is_sorted_until(from + a, from + n) - from);
+      auto const c = static_cast<std::size_t>(std::is_sorted_until(from + b, from + n) - from);
+      primitive::serial_merge(from + a, from_val + a, b - a, from + b, from_val + b, c - b,
+                              col2 + a, val2 + a);
+      a = c;
+    }
+    std::swap(from, col2);
+    std::swap(from_val, val2);
+  }
+  if (from != col) { // it is the room, and col2 the row
+    std::copy_n(from, n, col);
+    std::copy_n(from_val, n, val);
+  }
+}
+
+/// Adds up neighbours of one column; how many are left.
+template <class V, class I>
+std::size_t combine_row(I* col, V* val, std::size_t n) {
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    if (at > 0 && col[at - 1] == col[k]) {
+      val[at - 1] += val[k];
+    } else {
+      col[at] = col[k];
+      val[at++] = val[k];
+    }
+  }
+  return at;
+}
+
+/// Sorts the rows of a matrix that nobody else sees, each in one segment. Whether any got shorter.
+template <class V, class I>
+bool sort_rows(dynamic_rows<V, I>& a, bool combine, cpu const& where) {
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)
+    longest = std::max(longest, static_cast<std::size_t>(a.length[i]));
+  auto const parts = static_cast<std::size_t>(detail::parts_for(a.entries, where.threads));
+  std::size_t const room = (longest + 63) / 64 * 64;
+  array<I> col2(room * parts, where.memory);
+  array<V> val2(room * parts, where.memory);
+  std::size_t gone = 0;
+  each_rows(a, a.entries, where.threads,
+            [&](int part, std::size_t g, std::size_t i, std::size_t end) {
+              std::size_t const at = room * static_cast<std::size_t>(part);
+              std::size_t here = 0;
+              for (; i < end; ++i) {
+                auto const n = static_cast<std::size_t>(a.length[i]);
+                if (n < 2)
+                  continue;
+                auto const row = a.at(static_cast<std::size_t>(a.segment[0][i]));
+                sort_row(row.col, row.val, n, col2.data() + at, val2.data() + at);
+                if (combine) {
+                  a.length[i] = static_cast<I>(combine_row(row.col, row.val, n));
+                  here += n - static_cast<std::size_t>(a.length[i]);
+                }
+              }
+              a.in_group[g] = static_cast<I>(a.in_group[g] - static_cast<I>(here));
+              std::atomic_ref(gone).fetch_add(here, std::memory_order_relaxed);
+            });
+  a.entries -= gone;
+  return gone != 0;
+}
+
+} // namespace
+
+template <class V, class I>
+std::size_t dynamic_rows<V, I>::bytes() const {
+  std::size_t sum = length.bytes() + in_group.bytes() + pages.bytes() + row_ptr.bytes();
+  for (auto const& s : segment)
+    sum += s.bytes();
+  for (auto const& c : chunks)
+    sum += c->col.bytes() + c->val.bytes();
+  return sum;
+}
+
+template <class V, class I>
+growth<V, I>::growth(dynamic_rows<V, I> const& a, std::size_t wanted, std::size_t limit,
+                     std::pmr::memory_resource* memory) {
+  std::size_t const page = std::size_t(1) << a.shift;
+  auto const whole = [=](std::size_t n) { return (n + page - 1) / page * page; };
+  std::size_t const most = std::min(limit, most_places<I>);
+  wanted = whole(wanted);
+  check_places<I>(a.places + wanted, limit);
+  places =
+      std::max(wanted, std::min(whole(a.places / chunk_part), (most - a.places) / page * page));
+  std::size_t const now = a.places >> a.shift;
+  std::size_t const then = (a.places + places) >> a.shift;
+  chunks.reserve(a.chunks.size() + 1);
+  chunks = a.chunks;
+  chunks.push_back(std::make_shared<chunk<V, I>>(
+      chunk<V, I>{array<I>(places, memory), array<V>(places, memory)}));
+  if (then > a.pages.size()) {
+    pages = array<dynamic_page<V, I>>(std::max(then, 2 * now), memory);
+    std::copy_n(a.pages.data(), now, pages.data());
+  }
+}
+
+template <class V, class I>
+void growth<V, I>::take(dynamic_rows<V, I>& a) noexcept {
+  if (!pages.empty())
+    a.pages.swap(pages);
+  add_pages(a, *chunks.back(), places, a.pages.data() + (a.places >> a.shift));
+  a.left += a.places - a.used;
+  a.used = a.places;
+  a.places += places;
+  a.chunks.swap(chunks);
+}
+
+template <class V, class I, class Source>
+dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& source,
+                            dynamic_options const& o, bool compact) {
+  detail::check_shape("dynamic_csr", rows, cols);
+  auto const n = static_cast<std::size_t>(rows);
+  cpu const& where = o.where;
+  array<std::size_t> at(n + 1, where.memory); // first place of each row
+  int const parts = detail::parts_for(n, where.threads);
+  detail::parallel(parts, [&](int part) {
+    std::size_t const end = detail::split(n, part + 1, parts);
+    for (std::size_t i = detail::split(n, part, parts); i < end; ++i) {
+      std::size_t const length = source.length(i);
+      std::size_t const slack = length == 0 ? 0 : slack_of(o.slack, length, entries, n);
+      at[i] = compact ? length : std::max(length + slack, o.width);
+    }
+  });
+  at[n] = primitive::parallel_exclusive_scan(at.data(), n, at.data(), where);
+  check_places<I>(at[n], o.limit);
+  auto a = tables<V, I>(rows, cols, at[n], o);
+  if (compact)
+    a.row_ptr = array<I>(n + 1, where.memory);
+  if (at[n] > 0) {
+    std::size_t const page = std::size_t(1) << a.shift;
+    a.places = (at[n] + page - 1) / page * page;
+    std::size_t const size = compact ? at[n] : a.places;
+    a.used = compact ? a.places : at[n];
+    a.left = a.used - at[n];
+    a.chunks.push_back(std::make_shared<chunk<V, I>>(
+        chunk<V, I>{array<I>(size, where.memory), array<V>(size, where.memory)}));
+    a.pages = array<dynamic_page<V, I>>(a.places >> a.shift, where.memory);
+    add_pages(a, *a.chunks[0], a.places, a.pages.data());
+  }
+  int const copies = detail::parts_for(at[n] + n, where.threads);
+  std::size_t const groups = a.groups();
+  detail::parallel(copies, [&](int part) {
+    auto const group_of = [&](int p) { // groups begin where an even share of the places does
+      std::size_t const i = detail::split_by_entries(at.data(), n, p, copies);
+      return std::min(groups, (i + group_rows - 1) / group_rows);
+    };
+    auto const last = group_of(part + 1);
+    for (std::size_t g = part == 0 ? 0 : group_of(part); g < last; ++g) {
+      std::size_t const end = std::min(n, (g + 1) * static_cast<std::size_t>(group_rows));
+      std::size_t sum = 0;
+      for (std::size_t i = g * group_rows; i < end; ++i) {
+        std::size_t const length = source.length(i);
+        bool const has_places = at[i + 1] > at[i]; // one without is at 0: a place that exists
+        a.length[i] = static_cast<I>(length);
+        a.segment[0][i] = has_places ? static_cast<I>(at[i]) : I(0);
+        a.segment[0][a.pitch + i] = has_places ? static_cast<I>(at[i + 1]) : I(0);
+        if (compact)
+          a.row_ptr[i] = static_cast<I>(at[i]);
+        if (length > 0)
+          source.copy(i, a.chunks[0]->col.data() + at[i], a.chunks[0]->val.data() + at[i]);
+        sum += length;
+      }
+      a.in_group[g] = static_cast<I>(sum);
+    }
+  });
+  if (compact)
+    a.row_ptr[n] = static_cast<I>(at[n]);
+  a.entries = entries;
+  return a;
+}
+
+template <class V, class I>
+dynamic_rows<V, I> defragmented(dynamic_view<V, I> const& v, dynamic_options const& o,
+                                dynamic_defragment d) {
+  auto const entries = static_cast<std::size_t>(v.entries);
+  auto a = arranged<V, I>(v.rows, v.cols, entries, dynamic_source<V, I>{v}, o, d.compact);
+  if ((d.sort || d.combine) && entries > 0 && sort_rows(a, d.combine, o.where) && d.compact)
+    return arranged<V, I>(v.rows, v.cols, a.entries, dynamic_source<V, I>{a.view()}, o, true);
+  return a;
+}
+
+template <class V, class I>
+dynamic_rows<V, I> adopted(csr<V, I, I>&& c, dynamic_options const& o) {
+  auto const n = static_cast<std::size_t>(c.rows);
+  std::size_t const entries = c.val.size();
+  check_places<I>(entries, o.limit);
+  auto a = tables<V, I>(c.rows, c.cols, entries, o);
+  std::size_t const page = std::size_t(1) << a.shift;
+  a.places = a.used = (entries + page - 1) / page * page;
+  a.left = a.places - entries;
+  a.pages = array<dynamic_page<V, I>>(a.places >> a.shift, o.where.memory);
+  auto next = std::make_shared<chunk<V, I>>();
+  a.chunks.reserve(1);
+  // Nothing fails from here on.
+  next->col.swap(c.col);
+  next->val.swap(c.val);
+  a.row_ptr.swap(c.row_ptr);
+  add_pages(a, *next, a.places, a.pages.data());
+  a.chunks.push_back(std::move(next));
+  each_rows(a, n, o.where.threads, [&](int, std::size_t g, std::size_t i, std::size_t end) {
+    a.in_group[g] = static_cast<I>(a.row_ptr[end] - a.row_ptr[i]);
+    for (; i < end; ++i) {
+      a.length[i] = static_cast<I>(a.row_ptr[i + 1] - a.row_ptr[i]);
+      a.segment[0][i] = a.length[i] > 0 ? a.row_ptr[i] : I(0);
+      a.segment[0][a.pitch + i] = a.length[i] > 0 ? a.row_ptr[i + 1] : I(0);
+    }
+  });
+  a.entries = entries;
+  return a;
+}
+
+template <class V, class I>
+csr<V, I, I> released(dynamic_rows<V, I>&& a) {
+  csr<V, I, I> c(unchecked, a.rows, a.cols, std::move(a.row_ptr), {}, {});
+  if (!a.chunks.empty()) {
+    c.col.swap(a.chunks[0]->col);
+    c.val.swap(a.chunks[0]->val);
+  }
+  return c;
+}
+
+#define TULLE_ROWS(tag, V, I, O)                                                                   \
+  template struct dynamic_rows<V, I>;                                                              \
+  template struct growth<V, I>;                                                                    \
+  template dynamic_rows<V, I> arranged(I, I, std::size_t, no_source<V, I> const&,                  \
+                                       dynamic_options const&, bool);                              \
+  template dynamic_rows<V, I> arranged(I, I, std::size_t, csr_source<V, I> const&,                 \
+                                       dynamic_options const&, bool);                              \
+  template dynamic_rows<V, I> defragmented(dynamic_view<V, I> const&, dynamic_options const&,      \
+                                           dynamic_defragment);                                    \
+  template dynamic_rows<V, I> adopted(csr<V, I, I>&&, dynamic_options const&);                     \
+  template csr<V, I, I> released(dynamic_rows<V, I>&&);
+TULLE_TYPES(TULLE_ROWS)
+#undef TULLE_ROWS
+
+} // namespace tulle::dynamic

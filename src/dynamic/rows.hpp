@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a dynamic matrix consists of, how it is built, and who may touch it when.
+#pragma once
+#include "tulle/dynamic/dynamic_csr.hpp"
+
+#include "kernel/dynamic.hpp"
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+namespace tulle::dynamic {
+
+/// Part of the pool. Never moves; snapshots share it.
+template <class V, class I>
+struct chunk {
+  array<I> col;
+  array<V> val;
+};
+
+template <class V, class I>
+struct dynamic_rows {
+  I rows = 0;
+  I cols = 0;
+  std::size_t entries = 0;
+  std::size_t pitch = 0; // of the tables: rows, in whole cache lines
+  int shift = 0;         // a page has 1 << shift places
+  array<I> length;
+  array<I> in_group;
+  array<I> segment[most_segments]; // begin, then end at pitch; empty: no row has that many
+  std::vector<std::shared_ptr<chunk<V, I>>> chunks;
+  array<dynamic_page<V, I>> pages; // of all chunks, and room for more
+  std::size_t places = 0;          // of all chunks: whole pages
+  std::size_t used = 0;            // places before the first that no row has had
+  std::size_t left = 0;            // places that rows have left, or that a chunk's end has lost
+  array<I> row_ptr;                // of a compact one
+  std::shared_ptr<std::atomic<int>> snapshots; // that share the chunks
+
+  std::size_t groups() const {
+    return (static_cast<std::size_t>(rows) + group_rows - 1) / group_rows;
+  }
+
+  dynamic_view<V, I> view() const {
+    dynamic_view<V, I> v;
+    v.rows = rows;
+    v.cols = cols;
+    v.entries = static_cast<I>(entries);
+    v.scattered = chunks.size() > 1;
+    v.shift = shift;
+    v.length = length.data();
+    v.in_group = in_group.data();
+    v.row_ptr = row_ptr.data();
+    for (int s = 0; s < most_segments && !segment[s].empty(); ++s) {
+      v.begin[s] = segment[s].data();
+      v.end[s] = segment[s].data() + pitch;
+    }
+    v.pages = pages.data();
+    return v;
+  }
+  dynamic_page<V, I> at(std::size_t place) const {
+    dynamic_page<V, I> const page = pages[place >> shift];
+    std::size_t const offset = place & ((std::size_t(1) << shift) - 1);
+    return {page.col + offset, page.val + offset};
+  }
+  std::size_t bytes() const;
+};
+
+/// Slack of a row of that many entries in a matrix of so many.
+inline std::size_t slack_of(dynamic_slack const& s, std::size_t length, std::size_t entries,
+                            std::size_t rows) {
+  if (s.function)
+    return s.function(length);
+  if (s.mean)
+    return rows == 0 ? 0 : (entries + rows - 1) / rows;
+  return static_cast<std::size_t>(s.factor * static_cast<double>(length)) + s.plus;
+}
+
+/// A chunk for `wanted` places or more, with its pages in a table: everything that may fail of
+/// growing a pool. take() then cannot.
+template <class V, class I>
+struct growth {
+  std::vector<std::shared_ptr<chunk<V, I>>> chunks; // those that are there, and the new one
+  array<dynamic_page<V, I>> pages;                  // where the table must grow too
+  std::size_t places = 0;                           // of the new chunk
+
+  growth(dynamic_rows<V, I> const& a, std::size_t wanted, std::size_t limit,
+         std::pmr::memory_resource* memory);
+  void take(dynamic_rows<V, I>& a) noexcept;
+};
+
+/// What is built of: rows by number.
+template <class V, class I>
+struct no_source {
+  std::size_t length(std::size_t) const { return 0; }
+  void copy(std::size_t, I*, V*) const {}
+};
+template <class V, class I>
+struct csr_source {
+  csr_view<V, I, I> a;
+  std::size_t length(std::size_t i) const {
+    return static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]);
+  }
+  void copy(std::size_t i, I* col, V* val) const {
+    std::copy_n(a.col + a.row_ptr[i], length(i), col);
+    std::copy_n(a.val + a.row_ptr[i], length(i), val);
+  }
+};
+template <class V, class I>
+struct dynamic_source {
+  dynamic_view<V, I> a;
+  std::size_t length(std::size_t i) const {
+    return static_cast<std::size_t>(a.size(static_cast<I>(i)));
+  }
+  void copy(std::size_t i, I* col, V* val) const {
+    a.each_segment(static_cast<I>(i), [&](I const* c, V const* v, I n) {
+      std::copy_n(c, n, col);
+      std::copy_n(v, n, val);
+      col += n;
+      val += n;
+    });
+  }
+};
+
+/// Rows in one segment each, one after the other, by prefix sum and copy; with room behind each
+/// unless compact.
+template <class V, class I, class Source>
+dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& source,
+                            dynamic_options const& o, bool compact);
+template <class V, class I>
+dynamic_rows<V, I> defragmented(dynamic_view<V, I> const& a, dynamic_options const& o,
+                                dynamic_defragment d);
+/// Takes the arrays of a csr that has entries.
+template <class V, class I>
+dynamic_rows<V, I> adopted(csr<V, I, I>&& a, dynamic_options const& o);
+/// The arrays of a compact one.
+template <class V, class I>
+csr<V, I, I> released(dynamic_rows<V, I>&& a);
+
+} // namespace tulle::dynamic
+
+namespace tulle {
+
+/// Who changes the matrix holds `writers` throughout, so that it may look without a lock, and
+/// `rows_lock` alone while others would see it half done. Who reads shares `rows_lock`; who goes
+/// through `gate` first, or a stream of readers would keep writers out for ever.
+template <class V, class I>
+struct dynamic_csr<V, I>::state {
+  dynamic_options const o;
+  I const rows;
+  I const cols;
+  std::mutex writers;
+  std::mutex gate;
+  std::shared_mutex rows_lock;
+  dynamic::dynamic_rows<V, I> a;
+  std::mutex background_lock;
+  std::future<void> background; // last: its end waits for a thread that uses the rest
+
+  state(dynamic_options const& options, dynamic::dynamic_rows<V, I>&& b)
+      : o(options), rows(b.rows), cols(b.cols), a(std::move(b)) {}
+
+  std::shared_lock<std::shared_mutex> reading() {
+    std::lock_guard const in_turn(gate);
+    return std::shared_lock(rows_lock);
+  }
+  std::unique_lock<std::shared_mutex> changing() {
+    std::lock_guard const in_turn(gate);
+    return std::unique_lock(rows_lock);
+  }
+  /// With writers held: the same matrix, arranged anew. Readers go on until it is there.
+  void rearrange(dynamic_defragment d) {
+    d.combine = d.combine || o.duplicates == on_duplicate::at_defragmenting;
+    auto b = dynamic::defragmented(a.view(), o, d);
+    auto const alone = changing();
+    std::swap(a, b);
+  }
+  void check_entry(char const* op, I i, I j) const {
+    if (i < 0 || i >= rows || j < 0 || j >= cols)
+      fail(errc::bad_structure, "%s: entry (%lld, %lld) is outside a %lld x %lld matrix", op,
+           static_cast<long long>(i), static_cast<long long>(j), static_cast<long long>(rows),
+           static_cast<long long>(cols));
+  }
+};
+
+} // namespace tulle

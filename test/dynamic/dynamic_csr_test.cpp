@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a dynamic matrix promises, one by one; sequences_test.cpp mixes it all.
+#include "dynamic/model.hpp"
+#include "support/expect.hpp"
+#include "support/memory.hpp"
+#include "support/product.hpp"
+#include "support/zoo.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace tulle::test {
+namespace {
+
+using matrix = dynamic_csr<double>;
+using entries = batch<double, std::int32_t>;
+
+entries some(std::size_t n, std::int32_t rows = 300, std::int32_t cols = 300, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  return random_batch<double, std::int32_t>(random, rows, cols, n);
+}
+
+TEST(dynamic_csr, is_the_one_in_the_picture) {
+  csr<double> const a(4, 4, {0, 2, 3, 4, 7}, {0, 2, 1, 3, 0, 1, 2}, {1, 2, 3, 4, 5, 6, 7});
+  dynamic_options o;
+  o.move_below = 0;
+  o.slack.function = [](std::size_t length) { return length == 2 ? 2 : std::size_t(length == 1); };
+  matrix d = matrix::from_csr(a.view(), o);
+  d.insert(3, 3, 8);
+  auto const s = d.snapshot();
+  auto const& v = s.view();
+  EXPECT_EQ(std::vector(v.length, v.length + 4), (std::vector{2, 1, 1, ~4}));
+  EXPECT_EQ(std::vector(v.begin[0], v.begin[0] + 4), (std::vector{0, 4, 6, 8}));
+  EXPECT_EQ(std::vector(v.end[0], v.end[0] + 4), (std::vector{4, 6, 8, 11}));
+  EXPECT_EQ(v.end[1][3] - v.begin[1][3], 1); // slack of four entries: none by this function
+  EXPECT_EQ(stored(s).val, (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST(dynamic_csr, goes_through_csr_and_coo_and_back) {
+  for (animal const& one : zoo()) {
+    csr<double> const expected = one.matrix.to_csr();
+    matrix d = matrix::from_csr(one.matrix.view());
+    d.validate();
+    EXPECT_EQ(d.to_csr(), expected) << one.name;
+    EXPECT_EQ(d.snapshot().to_csr(), expected) << one.name;
+    EXPECT_EQ(matrix::adopt(csr<double>(one.matrix)).to_csr(), expected) << one.name;
+    auto const c = coo<double>::from_csr(one.matrix.view());
+    EXPECT_EQ(matrix::from_coo(c.view()).to_csr(), expected) << one.name;
+    EXPECT_EQ(d.freeze().as_csr().to_csr(), expected) << one.name;
+    EXPECT_TRUE(d.shape().compact);
+    d.validate();
+  }
+}
+
+TEST(dynamic_csr, adopts_and_freezes_without_a_copy) {
+  csr<double> a = elephant();
+  double const* const val = a.val.data();
+  std::int32_t const* const col = a.col.data();
+  matrix d = matrix::adopt(std::move(a));
+  auto const first = d.freeze();
+  csr_view<double> const frozen = first.as_csr();
+  EXPECT_EQ(frozen.val, val);
+  EXPECT_EQ(frozen.col, col);
+  auto const kept = d.freeze();
+  d.insert(0, 0, 1);
+  EXPECT_FALSE(d.shape().compact);
+  EXPECT_EQ(kept.as_csr().to_csr(), elephant());
+  EXPECT_TRUE(fails_with(errc::unsupported, {"freeze"}, [&] { d.snapshot().as_csr(); }));
+}
+
+TEST(dynamic_csr, multiplies_the_zoo_with_any_number_of_threads_to_the_same_bits) {
+  auto check = [](csr<double> const& source, std::string const& name) {
+    csr<double> const a = rough(source);
+    std::vector<double> const x = roughs(static_cast<std::size_t>(a.cols), 3);
+    std::vector<double> const start = roughs(static_cast<std::size_t>(a.rows), 4);
+    any_matrix const any = a;
+    product const p = exact_product(any, false, to_dense(any.type(), x));
+    dynamic_options o;
+    o.segments = 3;
+    o.move_below = 0;
+    matrix d(a.rows, a.cols, o);
+    std::vector<std::vector<std::int32_t>> row(5), col(5);
+    std::vector<std::vector<double>> val(5);
+    for (std::int32_t i = 0; i < a.rows; ++i) // in five batches: rows of several segments
+      for (std::int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k) {
+        auto const b = static_cast<std::size_t>((k * 7 + i) % 5);
+        row[b].push_back(i);
+        col[b].push_back(a.col[k]);
+        val[b].push_back(a.val[k]);
+      }
+    for (std::size_t b = 0; b < 5; ++b)
+      d.insert(row[b], col[b], val[b]);
+    for (int turn = 0; turn < 2; ++turn) { // then compact
+      std::vector<double> first;
+      for (int const threads : {1, 2, 3, 7, 64}) {
+        std::vector<double> y = start;
+        spmv(cpu{.threads = threads}, 1.5, d, x, -.5, y);
+        if (first.empty()) {
+          first = y;
+          EXPECT_TRUE(is_product(p, 1.5, -.5, to_dense(any.type(), start), to_dense(any.type(), y),
+                                 epsilon(any.type()), 8))
+              << name;
+        }
+        EXPECT_TRUE(same_bits(first, y)) << name << ", " << threads << " threads";
+      }
+      d.freeze();
+    }
+  };
+  for (animal const& one : zoo())
+    check(one.matrix, one.name);
+  check(elephant(), "elephant");
+  check(from_lengths(200000, {3, 100000, 0, 16383, 16384, 16385, 5, 40000}), "long rows");
+}
+
+TEST(dynamic_csr, spmv_reads_neither_y_nor_x_without_need) {
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  matrix d(2, 2);
+  d.insert(0, 0, 1);
+  std::vector<double> x = {2, nan}, y = {nan, nan};
+  spmv(1.0, d, x, 0.0, y);
+  EXPECT_EQ(y, (std::vector<double>{2, 0}));
+  x = {nan, nan};
+  spmv(0.0, d, x, 2.0, y);
+  EXPECT_EQ(y, (std::vector<double>{4, 0}));
+  d.erase(0, 0);
+  spmv(1.0, d, x, 2.0, y);
+  EXPECT_EQ(y, (std::vector<double>{8, 0}));
+}
+
+TEST(dynamic_csr, is_the_same_matrix_for_every_number_of_threads) {
+  for (on_duplicate const how : {on_duplicate::keep, on_duplicate::combine}) {
+    std::vector<batch<double, std::int32_t>> found;
+    std::vector<dynamic_shape> shapes;
+    for (int const threads : {1, 2, 7}) {
+      dynamic_options o;
+      o.where.threads = threads;
+      o.duplicates = how;
+      matrix d(500, 400, o);
+      for (unsigned b = 0; b < 4; ++b) {
+        entries e = some(40000, 500, 400, b);
+        for (double& v : e.val)
+          v /= 3; // sums round
+        d.insert(e.row, e.col, e.val);
+        d.assign(std::span(e.row).first(9000), std::span(e.col).first(9000),
+                 std::span(e.val).first(9000));
+        d.erase(std::span(e.row).last(99), std::span(e.col).last(99));
+      }
+      d.validate();
+      found.push_back(stored(d.snapshot()));
+      shapes.push_back(d.shape());
+    }
+    EXPECT_TRUE(found[0] == found[1] && found[0] == found[2]);
+    EXPECT_EQ(shapes[0].places, shapes[2].places);
+    EXPECT_EQ(shapes[0].left, shapes[2].left);
+  }
+}
+
+TEST(dynamic_csr, adds_and_assigns_in_the_order_of_the_batch) {
+  double const big = 1e17;
+  for (on_duplicate const how :
+       {on_duplicate::keep, on_duplicate::at_defragmenting, on_duplicate::combine}) {
+    dynamic_options o;
+    o.duplicates = how;
+    matrix d(2, 2, o);
+    std::vector<std::int32_t> const row = {1, 1, 1}, col = {1, 1, 1};
+    std::vector<double> const val = {big, 1, -big};
+    d.insert(row, col, val);
+    EXPECT_EQ(d.at(1, 1), 0); // big + 1 is big; in another order it would be 1
+    EXPECT_EQ(d.to_csr().val[0], 0);
+    EXPECT_EQ(d.shape().entries, how == on_duplicate::combine ? 1u : 3u);
+    d.defragment();
+    EXPECT_EQ(d.shape().entries, how == on_duplicate::keep ? 3u : 1u);
+    d.assign(row, col, val);
+    EXPECT_EQ(d.at(1, 1), -big);
+    EXPECT_EQ(d.shape().entries, 1u);
+  }
+}
+
+TEST(dynamic_csr, keeps_nan_and_infinity) {
+  double const inf = std::numeric_limits<double>::infinity();
+  matrix d(1, 2);
+  d.insert(0, 0, inf);
+  d.insert(0, 1, std::nan(""));
+  d.defragment({.combine = true});
+  EXPECT_EQ(d.at(0, 0), inf);
+  EXPECT_TRUE(std::isnan(d.at(0, 1)));
+}
+
+TEST(dynamic_csr, sorts_rows_when_defragmented_and_keeps_or_adds_duplicates) {
+  matrix d(200, 5000);
+  for (unsigned b = 0; b < 6; ++b) {
+    entries const e = some(20000, 200, 5000, b);
+    d.insert(e.row, e.col, e.val);
+  }
+  csr<double> const expected = d.to_csr();
+  auto sorted = [&] {
+    auto const s = stored(d.snapshot());
+    for (std::size_t k = 1; k < s.val.size(); ++k)
+      if (s.row[k] == s.row[k - 1] && s.col[k] < s.col[k - 1])
+        return false;
+    return true;
+  };
+  EXPECT_FALSE(sorted());
+  d.defragment({.sort = true});
+  d.validate();
+  EXPECT_TRUE(sorted());
+  EXPECT_EQ(d.shape().entries, 120000u);
+  EXPECT_EQ(d.to_csr(), expected);
+  d.defragment({.combine = true});
+  EXPECT_EQ(d.shape().entries, expected.val.size());
+  EXPECT_FALSE(d.shape().compact);
+  d.defragment({.compact = true});
+  EXPECT_TRUE(d.shape().compact);
+  EXPECT_EQ(d.to_csr(), expected);
+}
+
+TEST(dynamic_csr, defragments_by_itself_when_rows_have_left_much) {
+  dynamic_options o;
+  o.segments = 1;
+  matrix d(1000, 1000, o);
+  for (unsigned b = 0; b < 40; ++b) {
+    entries const e = some(5000, 1000, 1000, b);
+    d.insert(e.row, e.col, e.val);
+    auto const s = d.shape();
+    EXPECT_LE(s.left, s.entries + 5000);
+  }
+  d.validate();
+}
+
+TEST(dynamic_csr, grows_in_chunks_that_stay) {
+  matrix d(1000, 1000);
+  entries const e = some(50000, 1000, 1000);
+  d.insert(e.row, e.col, e.val);
+  auto const before = d.snapshot();
+  double const* const first = before.view().pages[0].val;
+  auto const chunks = d.shape().chunks;
+  entries const more = some(30000, 1000, 1000, 2);
+  d.insert(more.row, more.col, more.val);
+  EXPECT_GT(d.shape().chunks, chunks);
+  EXPECT_EQ(d.snapshot().view().pages[0].val, first);
+}
+
+TEST(dynamic_csr, refuses_bad_input_by_name_and_stays_as_it_was) {
+  dynamic_options o;
+  o.limit = 4096;
+  matrix d(10, 20, o);
+  entries const e = some(100, 10, 20);
+  d.insert(e.row, e.col, e.val);
+  auto const before = stored(d.snapshot());
+  using list = std::vector<std::int32_t>;
+  std::vector<double> const v(4, 1);
+  auto refused = [&](errc code, std::vector<std::string> const& words, auto&& f) {
+    EXPECT_TRUE(fails_with(code, words, f));
+    EXPECT_TRUE(stored(d.snapshot()) == before);
+    d.validate();
+  };
+  list const good = {0, 1, 2, 3};
+  refused(errc::bad_structure, {"insert: entry 2 is (7, 20), outside a 10 x 20 matrix"}, [&] {
+    d.insert(list{0, 9, 7, 10}, list{0, 19, 20, 0}, v);
+  });
+  refused(errc::bad_structure, {"assign: entry 3 is (-1, 0)"}, [&] {
+    d.assign(list{0, 9, 7, -1}, list{0, 19, 0, 0}, v);
+  });
+  refused(errc::bad_structure, {"erase: entry 0 is (0, -5)"}, [&] {
+    d.erase(good, list{-5, 19, 0, 0});
+  });
+  refused(errc::bad_structure, {"scale_rows: row[1] is 10, outside [0, 10)"}, [&] {
+    d.scale_rows(list{1, 10, 2, 3}, v);
+  });
+  refused(errc::shape_mismatch, {"insert: 3 row indices, 4 column indices, 4 values"}, [&] {
+    d.insert(list{1, 2, 3}, good, v);
+  });
+  refused(errc::shape_mismatch, {"erase"}, [&] { d.erase(good, list{1}); });
+  refused(errc::shape_mismatch, {"scale_rows: 4 rows, 1 factors"},
+          [&] { d.scale_rows(good, std::vector<double>{1}); });
+  refused(errc::shape_mismatch, {"merge: B is 10 x 10, A is 10 x 20"},
+          [&] { d.merge(from_lengths(10, std::vector<std::int32_t>(10, 1)).view()); });
+  refused(errc::bad_structure, {"at: entry (10, 0)"}, [&] { d.at(10, 0); });
+  entries const many = some(5000, 10, 20, 3);
+  refused(errc::out_of_memory, {"the limit is 4096"},
+          [&] { d.insert(many.row, many.col, many.val); });
+  std::vector<double> x(20), y(9);
+  refused(errc::shape_mismatch, {"y has 9 entries but A has 10 rows"},
+          [&] { spmv(1.0, d, x, 0.0, y); });
+  refused(errc::bad_structure, {"overlap"}, [&] { spmv(1.0, d, x, 0.0, std::span(x).first(10)); });
+  dynamic_options many_segments;
+  many_segments.segments = 9;
+  EXPECT_TRUE(fails_with(errc::unsupported, {"9 segments"}, [&] { matrix(1, 1, many_segments); }));
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"-1 rows"}, [] { matrix(-1, 1); }));
+  matrix const moved = std::move(d);
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"moved from"}, [&] { d.insert(0, 0, 1); }));
+}
+
+TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
+  failing_memory memory;
+  {
+    entries const e = some(300, 40, 40);
+    entries const more = some(200, 40, 40, 2);
+    csr<double> const other = from_lengths(40, std::vector<std::int32_t>(40, 2));
+    for (on_duplicate const how : {on_duplicate::keep, on_duplicate::combine}) {
+      dynamic_options o;
+      o.where = {.threads = 2, .memory = &memory};
+      o.duplicates = how;
+      auto survives = [&](char const* what, auto&& change) {
+        memory.fail_at(SIZE_MAX);
+        matrix d(40, 40, o);
+        d.insert(e.row, e.col, e.val);
+        auto const before = stored(d.snapshot());
+        for (std::size_t k = 1;; ++k) {
+          ASSERT_LT(k, 100u) << what;
+          memory.fail_at(k);
+          try {
+            change(d);
+            break;
+          } catch (error const& error) {
+            EXPECT_EQ(error.code(), errc::out_of_memory) << what;
+          }
+          memory.fail_at(SIZE_MAX);
+          d.validate();
+          EXPECT_TRUE(stored(d.snapshot()) == before) << what << ", allocation " << k;
+        }
+        memory.fail_at(SIZE_MAX);
+        d.validate();
+      };
+      survives("insert", [&](matrix& d) { d.insert(more.row, more.col, more.val); });
+      survives("assign", [&](matrix& d) { d.assign(more.row, more.col, more.val); });
+      survives("erase", [&](matrix& d) { d.erase(more.row, more.col); });
+      survives("scale_rows", [&](matrix& d) { d.scale_rows(more.row, more.val); });
+      survives("merge", [&](matrix& d) { d.merge(other.view()); });
+      survives("defragment", [&](matrix& d) { d.defragment(); });
+      survives("freeze", [&](matrix& d) { d.freeze(); });
+      survives("to_csr", [&](matrix& d) { d.to_csr(); });
+      for (std::size_t k = 1; k < 30; ++k) {
+        memory.fail_at(k);
+        csr<double> whole = other;
+        try {
+          matrix::adopt(std::move(whole), o);
+          break;
+        } catch (error const&) {
+          EXPECT_EQ(whole, other);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(memory.outstanding(), 0u);
+}
+
+} // namespace
+} // namespace tulle::test

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The matrix that a dynamic_csr is held against: a map of places to values.
+#pragma once
+#include "tulle/dynamic/dynamic_csr.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace tulle::test {
+
+template <class V, class I>
+struct batch {
+  std::vector<I> row, col;
+  std::vector<V> val;
+
+  void add(I i, I j, V v) {
+    row.push_back(i);
+    col.push_back(j);
+    val.push_back(v);
+  }
+};
+
+/// n entries with small integers for values, so that sums are exact in every order.
+template <class V, class I>
+batch<V, I> random_batch(std::mt19937& random, I rows, I cols, std::size_t n) {
+  batch<V, I> b;
+  for (std::size_t k = 0; k < n; ++k)
+    b.add(static_cast<I>(random() % static_cast<unsigned>(rows)),
+          static_cast<I>(random() % static_cast<unsigned>(cols)),
+          static_cast<V>(static_cast<int>(random() % 9) - 4));
+  return b;
+}
+
+template <class V, class I>
+struct model {
+  I rows, cols;
+  std::map<std::pair<I, I>, V> at;
+
+  void insert(batch<V, I> const& b) {
+    for (std::size_t k = 0; k < b.val.size(); ++k)
+      at[{b.row[k], b.col[k]}] += b.val[k];
+  }
+  void assign(batch<V, I> const& b) {
+    for (std::size_t k = 0; k < b.val.size(); ++k)
+      at[{b.row[k], b.col[k]}] = b.val[k];
+  }
+  void erase(batch<V, I> const& b) {
+    for (std::size_t k = 0; k < b.val.size(); ++k)
+      at.erase({b.row[k], b.col[k]});
+  }
+  void scale_rows(batch<V, I> const& b) {
+    for (std::size_t k = 0; k < b.val.size(); ++k)
+      for (auto& [place, v] : at)
+        if (place.first == b.row[k])
+          v *= b.val[k];
+  }
+
+  csr<V, I, I> to_csr() const {
+    csr<V, I, I> a(unchecked, rows, cols, array<I>(static_cast<std::size_t>(rows) + 1, I(0)),
+                   array<I>(at.size()), array<V>(at.size()));
+    std::size_t k = 0;
+    for (auto const& [place, v] : at) {
+      ++a.row_ptr[static_cast<std::size_t>(place.first) + 1];
+      a.col[k] = place.second;
+      a.val[k++] = v;
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+      a.row_ptr[i + 1] = static_cast<I>(a.row_ptr[i + 1] + a.row_ptr[i]);
+    return a;
+  }
+};
+
+/// The entries of a snapshot as they are stored, to compare bit for bit.
+template <class V, class I>
+batch<V, I> stored(dynamic_snapshot<V, I> const& s) {
+  batch<V, I> b;
+  s.for_each([&](I i, I j, V v) { b.add(i, j, v); });
+  return b;
+}
+template <class V, class I>
+bool operator==(batch<V, I> const& a, batch<V, I> const& b) {
+  return a.row == b.row && a.col == b.col && a.val == b.val;
+}
+
+} // namespace tulle::test

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Random sequences of changes, against a map. TULLE_SEQUENCES=1000000 runs as many of each type.
+#include "tulle/core/types.hpp"
+
+#include "dynamic/model.hpp"
+
+#include <cstdlib>
+#include <rapidcheck/gtest.h>
+
+namespace tulle::test {
+namespace {
+
+dynamic_options some_options(std::mt19937& random) {
+  dynamic_options o;
+  o.slack.factor = random() % 2 ? .12 : 0;
+  o.slack.plus = random() % 3;
+  o.slack.mean = random() % 4 == 0;
+  if (random() % 4 == 0)
+    o.slack.function = [](std::size_t length) { return length % 3; };
+  o.width = random() % 3;
+  o.segments = 1 + static_cast<int>(random() % 8);
+  o.move_below = random() % 2 ? 0 : random() % 40;
+  o.duplicates = static_cast<on_duplicate>(random() % 3);
+  o.waste = random() % 2 ? 1e-9 : .5;
+  o.where.threads = 1 + static_cast<int>(random() % 3);
+  return o;
+}
+
+/// One sequence: what it did wrong, or nothing.
+template <class V, class I>
+std::string run(unsigned seed, std::size_t changes) {
+  std::mt19937 random(seed);
+  I const rows = static_cast<I>(1 + random() % (random() % 8 ? 7 : 600));
+  I const cols = static_cast<I>(1 + random() % (random() % 8 ? 7 : 200));
+  model<V, I> m{rows, cols, {}};
+  dynamic_options const o = some_options(random);
+  dynamic_csr<V, I> a(rows, cols, o);
+  dynamic_snapshot<V, I> seen;
+  csr<V, I, I> when_seen;
+  for (std::size_t c = 0; c < changes; ++c) {
+    unsigned const what = random() % 16;
+    auto b =
+        random_batch<V, I>(random, rows, cols, random() % 4 ? random() % 12 : 1 + random() % 90);
+    if (what < 5) {
+      a.insert(b.row, b.col, b.val);
+      m.insert(b);
+    } else if (what < 7) {
+      a.assign(b.row, b.col, b.val);
+      m.assign(b);
+    } else if (what < 9) {
+      a.erase(b.row, b.col);
+      m.erase(b);
+    } else if (what == 9) {
+      for (V& v : b.val)
+        v = static_cast<V>(static_cast<int>(random() % 3) - 1);
+      a.scale_rows(b.row, b.val);
+      m.scale_rows(b);
+    } else if (what == 10) {
+      model<V, I> other{rows, cols, {}};
+      other.insert(b);
+      a.merge(other.to_csr().view());
+      for (auto const& [place, v] : other.at)
+        m.at[place] += v;
+    } else if (what == 11) {
+      a.defragment(
+          {.sort = random() % 2 == 0, .combine = random() % 2 == 0, .compact = random() % 2 == 0});
+    } else if (what == 12) {
+      a.defragment_in_background({.combine = random() % 2 == 0});
+      if (random() % 2)
+        a.wait();
+    } else if (what == 13) {
+      if (seen.entries() != 0 && !(seen.to_csr() == when_seen))
+        return "a snapshot has changed";
+      seen = random() % 2 ? a.freeze() : a.snapshot();
+      when_seen = m.to_csr();
+    } else if (what == 14 && !b.val.empty()) {
+      a.insert(b.row[0], b.col[0], b.val[0]);
+      m.at[{b.row[0], b.col[0]}] += b.val[0];
+      a.assign(b.row.back(), b.col.back(), b.val.back());
+      m.at[{b.row.back(), b.col.back()}] = b.val.back();
+      a.erase(b.row[0], b.col[0]);
+      m.at.erase({b.row[0], b.col[0]});
+    } else if (what == 15) {
+      a = dynamic_csr<V, I>::adopt(a.to_csr(), o);
+    }
+    a.validate();
+    if (!b.val.empty()) {
+      auto const found = m.at.find({b.row[0], b.col[0]});
+      if (a.at(b.row[0], b.col[0]) != (found == m.at.end() ? V(0) : found->second))
+        return "at() is wrong after change " + std::to_string(c);
+    }
+    if (random() % 4 == 0 || c + 1 == changes) {
+      csr<V, I, I> const expected = m.to_csr();
+      if (!(a.to_csr() == expected))
+        return "the matrix is wrong after change " + std::to_string(c);
+      if (o.duplicates == on_duplicate::combine && a.shape().entries != expected.val.size())
+        return "duplicates were kept";
+      std::vector<V> x, y(static_cast<std::size_t>(rows), V(3)), z = y;
+      for (I j = 0; j < cols; ++j)
+        x.push_back(static_cast<V>(j % 5 - 2));
+      spmv(cpu{.threads = o.where.threads}, V(2), a, x, V(-1), y);
+      for (V& v : z)
+        v = -v;
+      for (auto const& [place, v] : m.at)
+        z[static_cast<std::size_t>(place.first)] +=
+            2 * v * x[static_cast<std::size_t>(place.second)];
+      if (y != z)
+        return "spmv is wrong after change " + std::to_string(c);
+    }
+  }
+  if (seen.entries() != 0 && !(seen.to_csr() == when_seen))
+    return "a snapshot has changed";
+  return "";
+}
+
+template <class T>
+struct dynamic_sequences : testing::Test {};
+#define TULLE_PAIR(tag, V, I, O) , type_list<V, I, O>
+template <class First, class... Rest>
+using without_first = testing::Types<Rest...>;
+using pairs = without_first<void TULLE_TYPES(TULLE_PAIR)>;
+TYPED_TEST_SUITE(dynamic_sequences, pairs);
+
+TYPED_TEST(dynamic_sequences, are_those_of_a_map) {
+  using V = typename TypeParam::value;
+  using I = typename TypeParam::index;
+  char const* const wanted = std::getenv("TULLE_SEQUENCES");
+  unsigned const sequences = wanted ? static_cast<unsigned>(std::atoi(wanted)) : 400;
+  for (unsigned seed = 1; seed <= sequences; ++seed)
+    ASSERT_EQ((run<V, I>(seed, 1 + seed % 40)), "") << "seed " << seed;
+}
+
+RC_GTEST_PROP(dynamic_properties, a_sequence_is_that_of_a_map, (unsigned seed)) {
+  RC_ASSERT((run<double, std::int32_t>(seed, *rc::gen::inRange<std::size_t>(1, 60))) == "");
+}
+
+} // namespace
+} // namespace tulle::test

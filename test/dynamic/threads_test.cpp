@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Writers and readers at once. Every batch adds v at places of row 0 and -v at the same columns of
+// row 1, so whoever sees whole batches only finds that the rows cancel.
+#include "dynamic/model.hpp"
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+namespace tulle::test {
+namespace {
+
+constexpr std::int32_t cols = 997;
+
+batch<double, std::int32_t> pairs(unsigned writer, unsigned number, std::size_t n) {
+  batch<double, std::int32_t> b;
+  std::mt19937 random(writer * 1000 + number);
+  for (std::size_t k = 0; k < n; ++k) {
+    auto const j = static_cast<std::int32_t>(random() % cols);
+    auto const v = static_cast<double>(1 + random() % 5);
+    b.add(0, j, v);
+    b.add(1, j, -v);
+    b.add(static_cast<std::int32_t>(2 + random() % 50), j, 1);
+  }
+  return b;
+}
+
+void run(int writers, int readers, on_duplicate how, bool in_place) {
+  constexpr unsigned batches = 12;
+  dynamic_options o;
+  o.duplicates = how;
+  o.where.threads = 2;
+  dynamic_csr<double> a(64, cols, o);
+  std::atomic<int> writing = writers;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> all;
+  for (int w = 0; w < writers; ++w)
+    all.emplace_back([&, w] {
+      for (unsigned n = 0; n < batches; ++n) {
+        auto const b = pairs(static_cast<unsigned>(w), n, n % 3 == 0 ? 8000 : 40);
+        a.insert(b.row, b.col, b.val);
+        if (in_place && n % 4 == 1) {
+          std::int32_t const rows[] = {0, 1};
+          double const factors[] = {2, 2};
+          a.scale_rows(rows, factors);
+        }
+        if (n % 5 == 2)
+          a.defragment_in_background({.combine = n % 2 == 0});
+      }
+      --writing;
+    });
+  for (int r = 0; r < readers; ++r)
+    all.emplace_back([&, r] {
+      std::vector<double> const ones(cols, 1);
+      std::vector<double> y(64);
+      do {
+        if (r % 3 == 0) {
+          spmv(cpu{.threads = 2}, 1.0, a, ones, 0.0, y);
+        } else if (r % 3 == 1) {
+          std::fill(y.begin(), y.end(), 0);
+          auto const s = a.snapshot();
+          s.for_each(
+              [&](std::int32_t i, std::int32_t, double v) { y[static_cast<std::size_t>(i)] += v; });
+        } else {
+          csr<double> const c = a.to_csr();
+          for (std::size_t i = 0; i < 2; ++i)
+            y[i] =
+                std::accumulate(c.val.data() + c.row_ptr[i], c.val.data() + c.row_ptr[i + 1], 0.0);
+        }
+        wrong += y[0] + y[1] != 0;
+      } while (writing > 0);
+    });
+  for (std::thread& t : all)
+    t.join();
+  a.wait();
+  a.validate();
+  EXPECT_EQ(wrong, 0) << writers << " writers, " << readers << " readers";
+  if (in_place)
+    return; // scaling and inserting do not commute
+  model<double, std::int32_t> m{64, cols, {}};
+  for (int w = 0; w < writers; ++w)
+    for (unsigned n = 0; n < batches; ++n)
+      m.insert(pairs(static_cast<unsigned>(w), n, n % 3 == 0 ? 8000 : 40));
+  EXPECT_EQ(a.to_csr(), m.to_csr());
+}
+
+TEST(dynamic_threads, readers_see_whole_batches_and_all_arrive) {
+  for (int const threads : {1, 2, 8})
+    for (on_duplicate const how : {on_duplicate::keep, on_duplicate::combine})
+      run(threads, threads < 8 ? threads : 3, how, false);
+}
+
+TEST(dynamic_threads, changes_in_place_are_whole_too) {
+  run(2, 3, on_duplicate::keep, true);
+}
+
+} // namespace
+} // namespace tulle::test
