@@ -2,6 +2,7 @@
 
 // A^T against the reference, and the reference against paper.
 #include "tulle/format/csc.hpp"
+#include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/transpose.hpp"
 
@@ -61,6 +62,27 @@ TEST(transpose, of_large_matrices_is_as_the_reference_does) {
   expect_transposed(elephant(), "elephant");
   std::vector<std::int32_t> const lengths(200000, 5);
   expect_transposed(rough(from_lengths(150000, lengths)), "200000 rows of five");
+}
+
+// Patterns that equal their transposes are copied; what is not quite one is sorted all the same.
+TEST(transpose, of_grids_is_as_the_reference_does) {
+  for (char const* name : {"poisson2d5:150", "poisson3d27:30", "lattice:30000"}) {
+    csr<double> grid = generate(name);
+    for (std::size_t k = 0; k < grid.val.size(); ++k)
+      grid.val[k] = static_cast<double>(k);
+    expect_transposed(grid, name);
+    std::size_t const row = static_cast<std::size_t>(grid.rows) * 2 / 3; // in the second half
+    auto const k = static_cast<std::size_t>(grid.row_ptr[row]);
+    csr<double> other = grid;
+    other.col[k] += 1;
+    if (other.col[k] < other.col[k + 1])
+      expect_transposed(other, std::string(name) + ", one entry without a twin");
+    other.col[k] = other.col[k + 1];
+    expect_transposed(other, std::string(name) + ", one entry twice");
+    other = grid;
+    std::swap(other.col[k], other.col[k + 1]);
+    expect_transposed(other, std::string(name) + ", one row out of order");
+  }
 }
 
 TEST(transpose, of_the_transpose_is_the_canonical_matrix) {

@@ -5,6 +5,7 @@
 #include "tulle/core/array.hpp"
 #include "tulle/core/parallel.hpp"
 #include "tulle/core/where.hpp"
+#include "tulle/format/detail/mirror.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -230,11 +231,17 @@ array<O> bucket_sort(std::size_t buckets, std::size_t entries, I const* bucket_o
 
 /// The same for entries in lines, rows that become columns or columns rows: line i has the entries
 /// from ptr[i] to ptr[i + 1], index[k] says the bucket of entry k, and value(k) is what goes there
-/// with i. `from` is what value reads; it is asked for ahead.
+/// with i. `from` is what value reads; it is asked for ahead. A pattern that equals its transpose
+/// is copied, and no entry is sorted.
 template <class V, class I, class O, class T, class Value>
 array<O> sort_lines(O const* ptr, I const* index, T const* from, Value value, std::size_t lines,
                     std::size_t buckets, I* out_index, V* out_val, cpu const& where) {
   std::size_t const entries = ptr ? static_cast<std::size_t>(ptr[lines]) : 0;
+  if (lines == buckets && looks_mirrored(ptr, index, lines)) {
+    array<O> out_ptr(lines + 1, where.memory);
+    if (copy_mirrored(ptr, index, from, value, lines, out_ptr.data(), out_index, out_val, where))
+      return out_ptr;
+  }
   return bucket_sort<O>(
       buckets, entries, index,
       [&](int part, int parts) {

@@ -20,23 +20,18 @@ struct lone_entry {
 };
 
 /// One of rows [i, end) of a canonical square matrix, the first; of the lower triangle alone where
-/// `lower`. Counts what was looked at. In grids a twin is as far from its row's end as the entry is
-/// from its row's beginning: that place is looked at before the row is searched.
+/// `lower`. Counts what was looked at.
 template <class V, class I, class O>
 lone_entry<V, I> find_lone(csr_view<V, I, O> const& a, std::size_t i, std::size_t end, bool lower,
                            std::size_t& count) {
+  std::size_t searches = 0;
   for (; i < end; ++i) {
     O const begin = a.row_ptr[i];
     O const stop = a.row_ptr[i + 1];
     for (O k = begin; k < stop && !(lower && a.col[k] >= static_cast<I>(i)); ++k, ++count) {
-      auto const j = static_cast<std::size_t>(a.col[k]);
-      O const first = a.row_ptr[j];
-      O const last = a.row_ptr[j + 1];
-      O twin = static_cast<O>(last - 1 - (k - begin));
-      if (twin < first || a.col[twin] != static_cast<I>(i))
-        twin = static_cast<O>(std::lower_bound(a.col + first, a.col + last, static_cast<I>(i)) -
-                              a.col);
-      bool const has_twin = twin < last && a.col[twin] == static_cast<I>(i);
+      O const twin = twin_of(a.row_ptr, a.col, static_cast<I>(i), a.col[k],
+                             static_cast<O>(k - begin), searches);
+      bool const has_twin = twin >= 0;
       if (!has_twin || !same(a.val + twin, a.val + k, 1))
         return {true,     has_twin, static_cast<I>(i),
                 a.col[k], a.val[k], has_twin ? a.val[twin] : V{}};
