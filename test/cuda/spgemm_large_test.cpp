@@ -8,7 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::spgemm_large_test {
 namespace {
 
 constexpr std::int32_t many = 50'000; // whose square is more than 32 bits count
@@ -118,4 +118,4 @@ TEST(cuda, operands_may_have_as_many_entries_as_32_bits_count) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spgemm_large_test

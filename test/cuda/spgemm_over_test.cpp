@@ -12,7 +12,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::spgemm_over_test {
 namespace {
 
 /// Bits, and NaN is NaN.
@@ -128,4 +128,4 @@ TEST(cuda, masks_that_do_not_fit_are_refused) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::spgemm_over_test

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tulle::test {
+namespace tulle::test::dynamic_csr_test {
 namespace {
 
 using matrix = dynamic_csr<double>;
@@ -347,4 +347,4 @@ TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::dynamic_csr_test

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace tulle::test {
+namespace tulle::test::file_test {
 namespace {
 
 using matrix = dynamic_csr<double>;
@@ -122,4 +122,4 @@ TEST(dynamic_file, is_whole_whenever_the_process_that_saves_is_killed) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::file_test

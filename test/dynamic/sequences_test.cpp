@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <rapidcheck/gtest.h>
 
-namespace tulle::test {
+namespace tulle::test::sequences_test {
 namespace {
 
 dynamic_options some_options(std::mt19937& random) {
@@ -136,4 +136,4 @@ RC_GTEST_PROP(dynamic_properties, a_sequence_is_that_of_a_map, (unsigned seed)) 
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::sequences_test

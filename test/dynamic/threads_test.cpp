@@ -8,7 +8,7 @@
 #include <numeric>
 #include <thread>
 
-namespace tulle::test {
+namespace tulle::test::threads_test {
 namespace {
 
 constexpr std::int32_t cols = 997;
@@ -96,4 +96,4 @@ TEST(dynamic_threads, changes_in_place_are_whole_too) {
 }
 
 } // namespace
-} // namespace tulle::test
+} // namespace tulle::test::threads_test
