@@ -147,8 +147,10 @@ void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
         std::size_t const first = detail::split_by_entries(c.row_ptr, lines, part, parts);
         std::size_t const last = detail::split_by_entries(c.row_ptr, lines, part + 1, parts);
         O* const at = next.data() + static_cast<std::size_t>(part) * columns;
-        for (std::size_t j = 0; j < columns; ++j)
+        for (std::size_t j = 0; j < columns; ++j) {
+          __builtin_prefetch(row.data() + col_ptr[std::min(columns, j + detail::entries_ahead)]);
           at[j] = detail::first_from(row.data(), col_ptr[j], col_ptr[j + 1], static_cast<I>(first));
+        }
         bool mine = true;
         I const* const to_row = row.data();
         V* const to_val = fresh.data();

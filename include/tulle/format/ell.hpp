@@ -208,6 +208,7 @@ void ell_rows(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, cpu const&
           f(i, row_lanes<O>(a.row_ptr, static_cast<int>(ell_lanes),
                             static_cast<int>(std::min(ell_lanes, end - i)), static_cast<O>(b.width),
                             [i](int l) { return i + static_cast<std::size_t>(l); }));
+        after_stores();
       });
 }
 
@@ -215,20 +216,16 @@ void ell_rows(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, cpu const&
 template <class V, class I, class O>
 void refill_first_entries(ell_view<V, I, O> const& b, csr_view<V, I, O> const& a, V* val,
                           cpu const& where) {
-  bool const past = b.stored() * sizeof(V) >= past_caches_from;
+  bool const past = b.stored() * sizeof(V) >= past_caches_from && b.stride % ell_lanes == 0;
   ell_rows(b, a, where, [&](std::size_t i, row_lanes<O> const& lanes) {
-    if (past) {
-      lanes.each([&, stride = b.stride, val, from = a.val](int l, O k) {
-        store_past_caches(val + static_cast<std::size_t>(k) * stride + i + l,
-                          from[lanes.from[l] + k]);
-      });
-      return after_stores();
-    }
-    lanes.each([&, stride = b.stride, val, from = a.val](int l, O k) {
-      V* const column = val + static_cast<std::size_t>(k) * stride + i;
-      if (l == 0) // a line of as many columns as the rows are long: more than are foreseen
-        __builtin_prefetch(column + 2 * ell_lanes, 1);
-      column[l] = from[lanes.from[l] + k];
+    auto const to = [&, val = val + i, stride = b.stride](auto k) {
+      return val + static_cast<std::size_t>(k) * stride;
+    };
+    lanes.copy(a.val, past, to, [&](auto k) {
+      if (!past) // lines of more columns than are foreseen
+        for (auto const end = std::min<decltype(k)>(k + 8, static_cast<decltype(k)>(lanes.common));
+             k < end; ++k)
+          __builtin_prefetch(to(k) + 2 * ell_lanes, 1);
     });
   });
 }

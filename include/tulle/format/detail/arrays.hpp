@@ -5,7 +5,6 @@
 #pragma once
 #include "tulle/core/fail.hpp"
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -63,17 +62,22 @@ void ask_for(T const* p, std::size_t n) {
 // 60000, two threads of Zen 4, through the caches and past them: hyb 5.9, 4.7; panels 4.7, 4.1.
 constexpr std::size_t past_caches_from = std::size_t{16} << 20;
 
-/// *to = v, past the caches where the processor can: memory is not read before it is written.
-/// Stores of neighbours should follow one another, and after_stores() the last of them.
-template <class V>
-void store_past_caches(V* to, V v) {
+/// Two words of eight bytes to `to`; where `past`, past the caches if the processor can: memory is
+/// not read before it is written. Then `to` is a multiple of 16, stores of one line should follow
+/// one another, and after_stores() the last of them. Of one word each they take longer than plain
+/// ones.
+using two_words = long long __attribute__((vector_size(16)));
+inline void put(two_words v, void* to, [[maybe_unused]] bool past) {
 #ifdef __x86_64__
-  if constexpr (sizeof(V) == 8)
-    return __builtin_ia32_movnti64(reinterpret_cast<long long*>(to), std::bit_cast<long long>(v));
-  else if constexpr (sizeof(V) == 4)
-    return __builtin_ia32_movnti(reinterpret_cast<int*>(to), std::bit_cast<int>(v));
+  if (past) {
+#ifdef __clang__
+    return __builtin_nontemporal_store(v, static_cast<two_words*>(to));
+#else
+    return __builtin_ia32_movntdq(static_cast<two_words*>(to), v);
 #endif
-  *to = v;
+  }
+#endif
+  std::memcpy(to, &v, sizeof v);
 }
 inline void after_stores() {
 #ifdef __x86_64__
@@ -87,20 +91,15 @@ inline void after_stores() {
 template <class V>
 void copy_past_caches(V const* from, std::size_t n, V* to) {
   std::size_t k = 0;
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-  using pair = long long __attribute__((vector_size(16)));
   constexpr std::size_t line = 64 / sizeof(V);
-  if constexpr (sizeof(V) <= 16) {
-    for (; k < n && reinterpret_cast<std::uintptr_t>(to + k) % 64 != 0; ++k)
-      to[k] = from[k];
-    for (; k + line <= n; k += line)
-      for (std::size_t at = 0; at < line; at += 16 / sizeof(V)) {
-        pair two;
-        std::memcpy(&two, from + k + at, sizeof two);
-        __builtin_ia32_movntdq(reinterpret_cast<pair*>(to + k + at), two);
-      }
-  }
-#endif
+  for (; k < n && reinterpret_cast<std::uintptr_t>(to + k) % 64 != 0; ++k)
+    to[k] = from[k];
+  for (; k + line <= n; k += line)
+    for (std::size_t at = 0; at < line; at += 16 / sizeof(V)) {
+      two_words two;
+      std::memcpy(&two, from + k + at, sizeof two);
+      put(two, to + k + at, true);
+    }
   for (; k < n; ++k)
     to[k] = from[k];
 }

@@ -2,9 +2,38 @@
 
 /// Rows of csr side by side, as formats store them that go step by step.
 #pragma once
+#include "tulle/format/detail/arrays.hpp"
+
 #include <algorithm>
 
 namespace tulle::detail {
+
+/// to(k)[l] = row[l][k] for eight rows and n steps, with before(k) every 8 of them; as put() where
+/// `past`. Two steps at once: a store of one value each takes longer than to read it.
+template <class V, class To, class G>
+void copy_eight_rows(V const* const (&row)[8], std::size_t n, bool past, To&& to, G&& before) {
+  std::size_t k = 0;
+  if constexpr (sizeof(V) == sizeof(long long))
+    for (; k + 2 <= n; k += 2) {
+      if (k % 8 == 0)
+        before(k);
+      V* const here = to(k);
+      V* const next = to(k + 1);
+      for (int l = 0; l < 8; l += 2) {
+        two_words a, b;
+        std::memcpy(&a, row[l] + k, sizeof a);
+        std::memcpy(&b, row[l + 1] + k, sizeof b);
+        put(__builtin_shufflevector(a, b, 0, 2), here + l, past);
+        put(__builtin_shufflevector(a, b, 1, 3), next + l, past);
+      }
+    }
+  for (; k < n; ++k) {
+    if (k % 8 == 0)
+      before(k);
+    for (int l = 0; l < 8; ++l)
+      to(k)[l] = row[l][k];
+  }
+}
 
 /// Up to `chunk` rows of a csr, at most 64: lane l has n[l] entries from from[l] on.
 template <class O>
@@ -48,6 +77,24 @@ struct row_lanes {
       steps(8);
     else
       steps(chunk);
+    rest(f);
+  }
+
+  /// to(k)[l] = array[from[l] + k] for all of them; as put() where `past`.
+  template <class V, class To, class G>
+  void copy(V const* array, bool past, To&& to, G&& before) const {
+    if (chunk != 8)
+      return each([&](int l, O k) { to(k)[l] = array[from[l] + k]; }, before);
+    V const* row[8];
+    for (int l = 0; l < here; ++l)
+      row[l] = array + from[l];
+    copy_eight_rows(row, static_cast<std::size_t>(common), past, to, before);
+    rest([&](int l, O k) { to(k)[l] = array[from[l] + k]; });
+  }
+
+private:
+  template <class F>
+  void rest(F&& f) const {
     for (O k = common; k < most; ++k)
       for (int l = 0; l < here; ++l)
         if (k < n[l])

@@ -2,13 +2,26 @@
 
 /// Values of csr in the order of the tiles of panels: the part of panel_tiles.hpp that refills.
 #pragma once
+#include "tulle/format/detail/lanes.hpp"
 #include "tulle/format/detail/panel_tiles.hpp"
 
 namespace tulle::detail {
 
-/// f(position in b, position in the csr) for the entries of tile t, as they are stored. Row i of
-/// the group goes on at at_row[i] and ends at row_end[i]; false where it has too few. Rows side by
-/// side lie far from each other: `array`, the one of csr that f reads, is asked for a step ahead.
+/// f(k, l) for n steps of `side` lanes, with ask(k) every 8 of them.
+template <class Side, class Ask, class F>
+void each_step(Side side, std::size_t n, Ask&& ask, F&& f) {
+  for (std::size_t k = 0; k < n;) {
+    ask(k);
+    for (std::size_t const stop = std::min<std::size_t>(n, k + 8); k < stop; ++k)
+      for (int l = 0; l < side; ++l)
+        f(k, l);
+  }
+}
+
+/// f(position in b, side, positions in the csr, n, ask) for n entries of `side` rows side by side,
+/// and so for all of tile t, as they are stored. Row i of the group goes on at at_row[i] and ends
+/// at row_end[i]; false where it has too few. Such rows lie far from each other: ask(k) asks for 8
+/// entries of the next ones in `array`, the one of csr that f reads.
 template <class V, class I, class O>
 template <class View, class T, class F>
 bool tile_builder<V, I, O>::follow_tile(View const& b, std::size_t t, O const* row_end, O* at_row,
@@ -20,7 +33,7 @@ bool tile_builder<V, I, O>::follow_tile(View const& b, std::size_t t, O const* r
   T const* next[most_lanes];
   for (O r = b.run_ptr[t]; r < b.run_ptr[t + 1]; ++r) {
     auto const n = static_cast<O>(b.run_len[r] > 0 ? b.run_len[r] : -b.run_len[r]);
-    auto const turn = [&](int side) { // n entries of `side` rows, `count` times
+    auto const turn = [&](auto side) { // `count` times
       for (O count = b.run_count[r]; count > 0; --count, slot += side) {
         for (int l = 0; l < side; ++l) {
           from[l] = at_row[slot[l]];
@@ -31,18 +44,18 @@ bool tile_builder<V, I, O>::follow_tile(View const& b, std::size_t t, O const* r
         bool const more = slots_end - slot >= 2 * side;
         for (int l = 0; l < side; ++l)
           next[l] = array + (more ? at_row[slot[side + l]] : from[l]);
-        for (O k = 0; k < n;) {
+        f(at, side, from, static_cast<std::size_t>(n), [&](std::size_t k) {
           for (int l = 0; l < side; ++l)
             __builtin_prefetch(next[l] + k);
-          for (O const stop = std::min<O>(n, k + 8); k < stop; ++k)
-            for (int l = 0; l < side; ++l)
-              f(at++, static_cast<std::size_t>(from[l] + k));
-        }
+        });
+        at += static_cast<std::size_t>(n) * static_cast<std::size_t>(side);
       }
       return true;
     };
     // The usual numbers known to the compiler.
-    if (!(b.run_len[r] < 0 ? turn(1) : b.lanes == 8 ? turn(8) : turn(b.lanes)))
+    if (!(b.run_len[r] < 0 ? turn(std::integral_constant<int, 1>())
+          : b.lanes == 8   ? turn(std::integral_constant<int, 8>())
+                           : turn(b.lanes)))
       return false;
   }
   return true;
@@ -64,25 +77,57 @@ bool tile_builder<V, I, O>::follow(View const& b, V* val) {
     bool mine = true;
     for (std::size_t t = first_tile(b, u), end = first_tile(b, u, true); t < end && mine; ++t) {
       if (val) {
-        if (past)
-          follow_tile(b, t, row_end, at_row, a_.val,
-                      [=, v = a_.val](std::size_t at, std::size_t k) {
-                        store_past_caches(val + at, v[k]);
-                      });
-        else
-          follow_tile(b, t, row_end, at_row, a_.val,
-                      [=, v = a_.val](std::size_t at, std::size_t k) { val[at] = v[k]; });
-        after_stores();
+        follow_tile(
+            b, t, row_end, at_row, a_.val,
+            [=, v = a_.val](std::size_t at, auto side, O const* from, std::size_t n, auto&& ask) {
+              V* const to = val + at;
+              if constexpr (std::is_same_v<decltype(side), std::integral_constant<int, 8>>) {
+                constexpr std::size_t at_once = 64; // steps, which stay in the first cache
+                V some[8 * at_once];
+                for (std::size_t k = 0; k < n; k += at_once) {
+                  std::size_t const steps = std::min(at_once, n - k);
+                  V const* row[8];
+                  for (int l = 0; l < 8; ++l)
+                    row[l] = v + from[l] + k;
+                  V* const out = past ? some : to + 8 * k;
+                  copy_eight_rows(
+                      row, steps, false, [=](std::size_t s) { return out + 8 * s; },
+                      [&](std::size_t s) { ask(k + s); });
+                  if (past)
+                    copy_past_caches(some, 8 * steps, to + 8 * k);
+                }
+              } else {
+                each_step(side, n, ask, [=](std::size_t k, int l) {
+                  to[k * static_cast<std::size_t>(side) + static_cast<std::size_t>(l)] =
+                      v[static_cast<std::size_t>(from[l]) + k];
+                });
+              }
+            });
         continue;
       }
-      I other = 0; // no branch an entry
+      I other = 0;
       auto const base = static_cast<I>(b.tile_panel[t] * static_cast<I>(b.width));
-      mine = follow_tile(b, t, row_end, at_row, a_.col,
-                         [&, col = a_.col, mine = b.col](std::size_t at, std::size_t k) {
-                           other |= static_cast<I>(col[k] ^ static_cast<I>(base + mine[at]));
-                         }) &&
-             other == 0;
+      mine =
+          follow_tile(
+              b, t, row_end, at_row, a_.col,
+              [&other, base, at_b = b.col, col = a_.col](std::size_t at, auto side, O const* from,
+                                                         std::size_t n, auto&& ask) {
+                I const* row[most_lanes];
+                for (int l = 0; l < side; ++l)
+                  row[l] = col + from[l];
+                I bad = 0; // no branch an entry
+                each_step(side, n, ask, [&, mine = at_b + at](std::size_t k, int l) {
+                  bad |= static_cast<I>(
+                      row[l][k] ^
+                      static_cast<I>(
+                          base +
+                          mine[k * static_cast<std::size_t>(side) + static_cast<std::size_t>(l)]));
+                });
+                other |= bad;
+              }) &&
+          other == 0;
     }
+    after_stores();
     // Nothing is left over, here and where the next unit begins.
     for (std::size_t i = first; i < last && mine; ++i)
       mine = at_row[i - first] == row_at(i, u.last);

@@ -31,7 +31,7 @@ void sell_rows(sell_view<V, I, O> const& v, csr_view<V, I, O> const& a, T const*
       int const coming = v.perm && c + 1 < end ? v.rows_of(c + 1) : 0;
       for (int l = 0; l < coming; ++l)
         next[l] = array + a.row_ptr[v.perm[(c + 1) * wide + static_cast<std::size_t>(l)]];
-      in_chunk(c, lanes_of(c), [&](O k) {
+      in_chunk(c, lanes_of(c), [&](auto k) {
         for (int l = 0; l < coming; ++l)
           __builtin_prefetch(next[l] + k);
       });
@@ -41,6 +41,7 @@ void sell_rows(sell_view<V, I, O> const& v, csr_view<V, I, O> const& a, T const*
          i < last; ++i)
       long_row(static_cast<std::size_t>(v.long_row[i]), v.long_ptr[i],
                static_cast<std::size_t>(v.long_ptr[i + 1] - v.long_ptr[i]));
+    after_stores();
   });
 }
 
@@ -99,13 +100,13 @@ bool sell_has_columns(sell<V, I, O> const& b, csr_view<V, I, O> const& a, cpu co
 template <class V, class I, class O>
 void sell_values(sell<V, I, O>& b, csr_view<V, I, O> const& a, cpu const& where) {
   sell_view<V, I, O> const v = b.view();
+  bool const past = b.val.bytes() >= past_caches_from;
   auto const in_chunk = [&](std::size_t c, row_lanes<O> const& lanes, auto const& ask) {
     V* const val =
         b.val.data() + static_cast<std::size_t>(v.step_ptr[c]) * static_cast<std::size_t>(v.chunk);
     if ((v.kind[c] & sell_kind::mask) != sell_kind::holed)
-      return lanes.each(
-          [&, val, from = a.val](int l, O k) { val[k * v.chunk + l] = from[lanes.from[l] + k]; },
-          ask);
+      return lanes.copy(
+          a.val, past, [=, chunk = v.chunk](auto k) { return val + k * chunk; }, ask);
     for (int l = 0; l < lanes.here; ++l) {
       O k = lanes.from[l];
       v.entries_of(c, l, [&](std::size_t p, I) { b.val[p] = a.val[k++]; });
