@@ -12,7 +12,7 @@
 
 namespace tulle {
 
-#define TULLE_DECLARE_CELL(tag, V, I, O) void dynamic_csr_##tag(dynamic_call const& c);
+#define TULLE_DECLARE_CELL(tag, V, I, O) extern dynamic_kernel* const dynamic_csr_##tag;
 #define TULLE_DECLARE_SET(set)                                                                     \
   namespace simd::set {                                                                            \
   TULLE_TYPES(TULLE_DECLARE_CELL)                                                                  \
@@ -25,11 +25,11 @@ TULLE_DECLARE_SET(avx512)
 
 namespace {
 
-#define TULLE_CELL(tag, V, I, O, set) simd::set::dynamic_csr_##tag,
-constexpr dynamic_kernel* table[isa_count][4] = {{TULLE_TYPES(TULLE_CELL, baseline)},
+#define TULLE_CELL(tag, V, I, O, set) &simd::set::dynamic_csr_##tag,
+constexpr dynamic_kernel* const* table[isa_count][4] = {{TULLE_TYPES(TULLE_CELL, baseline)},
 #ifdef __x86_64__
-                                                 {TULLE_TYPES(TULLE_CELL, avx2)},
-                                                 {TULLE_TYPES(TULLE_CELL, avx512)}
+                                                        {TULLE_TYPES(TULLE_CELL, avx2)},
+                                                        {TULLE_TYPES(TULLE_CELL, avx512)}
 #endif
 };
 
@@ -130,8 +130,9 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
                           work.piece.data(),
                           work.sums.data(),
                           work.shares.data()};
-  table[static_cast<std::size_t>(active_isa())][static_cast<std::size_t>(type_of<V, I, I>::value)](
-      call);
+  auto const isa = static_cast<std::size_t>(active_isa());
+  auto const type = static_cast<std::size_t>(type_of<V, I, I>::value);
+  (*table[isa][type])(call);
 }
 
 #define TULLE_SPMV(tag, V, I, O)                                                                   \

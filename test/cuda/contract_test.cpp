@@ -4,6 +4,7 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 
+#include "cuda/memory.hpp"
 #include "cuda/there.hpp"
 #include "support/expect.hpp"
 #include "support/layouts.hpp"
@@ -11,7 +12,6 @@
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
-#include <memory_resource>
 
 namespace tulle::test::contract_test {
 namespace {
@@ -168,23 +168,7 @@ TEST(cuda, an_allocation_that_fails_leaves_everything_usable) {
 }
 
 TEST(cuda, memory_comes_from_the_callers_resource) {
-  struct counted final : std::pmr::memory_resource {
-    std::size_t now = 0, most = 0;
-    void* do_allocate(std::size_t bytes, std::size_t) override {
-      void* p = nullptr;
-      if (cudaMalloc(&p, bytes) != cudaSuccess)
-        throw std::bad_alloc();
-      most = std::max(most, now += bytes);
-      return p;
-    }
-    void do_deallocate(void* p, std::size_t bytes, std::size_t) override {
-      now -= bytes;
-      cudaFree(p);
-    }
-    bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
-      return this == &other;
-    }
-  } memory;
+  counted memory;
   {
     csr<double> const a = find("skewed").matrix;
     device_matrix const there = upload(a, {.memory = &memory});

@@ -2,6 +2,7 @@
 
 /// Device memory for tests.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <cuda_runtime_api.h>
 #include <memory_resource>
@@ -11,12 +12,13 @@ namespace tulle::test {
 
 /// Device memory that is counted and fails when told to.
 struct counted final : std::pmr::memory_resource {
-  std::size_t now = 0, left = SIZE_MAX; // bytes; allocations until it fails
+  std::size_t now = 0, most = 0; // bytes
+  std::size_t left = SIZE_MAX;   // allocations until it fails
   void* do_allocate(std::size_t bytes, std::size_t) override {
     void* p = nullptr;
     if (left-- == 0 || cudaMalloc(&p, bytes) != cudaSuccess)
       throw std::bad_alloc();
-    now += bytes;
+    most = std::max(most, now += bytes);
     return p;
   }
   void do_deallocate(void* p, std::size_t bytes, std::size_t) override {

@@ -187,10 +187,11 @@ void product(dynamic_call const& c) {
 } // namespace
 
 #define TULLE_DYNAMIC_CELL(tag, V, I, O)                                                           \
-  extern dynamic_kernel dynamic_csr_##tag;                                                         \
-  void dynamic_csr_##tag(dynamic_call const& c) {                                                  \
+  static void run_##tag(dynamic_call const& c) {                                                   \
     c.streaming ? product<true, V, I>(c) : product<false, V, I>(c);                                \
-  }
+  }                                                                                                \
+  extern dynamic_kernel* const dynamic_csr_##tag;                                                  \
+  dynamic_kernel* const dynamic_csr_##tag = run_##tag;
 TULLE_TYPES(TULLE_DYNAMIC_CELL)
 #undef TULLE_DYNAMIC_CELL
 
