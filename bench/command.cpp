@@ -13,6 +13,7 @@
 #include "bench/html/page.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
+#include "bench/primitive/primitive.hpp"
 #include "bench/read/read.hpp"
 #include "bench/run_info.hpp"
 #include "bench/spgemm/spgemm.hpp"
@@ -109,11 +110,19 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
                    operation* measure_one) {
   auto const o = std::make_shared<options>();
   auto* const command = bench.add_subcommand(op, about);
-  bool const of_vectors = op == "level1";
-  command->add_option("matrix", o->matrices,
-                      of_vectors ? "vector:LENGTH:DENSITY; none: one in cache and one in memory"
-                                 : "Files (.mtx, .mtx.gz) or generators (gen:fem:60000); none: "
-                                   "the suite");
+  std::string matrix = "Files (.mtx, .mtx.gz) or generators (gen:fem:60000); none: the suite";
+  char const* one = "gen:poisson3d27:100 cant.mtx.gz";
+  char const* other = "--suite generated --formats csr";
+  if (op == "level1") {
+    matrix = "vector:LENGTH:DENSITY; none: one in cache and one in memory";
+    one = "vector:100000000:0.01";
+    other = "vector:1000000:0.5";
+  } else if (op == "primitive") {
+    matrix = "lists:NUMBER:LENGTH; none: some of several lengths";
+    one = "lists:100000:10";
+    other = "lists:1000:1000";
+  }
+  command->add_option("matrix", o->matrices, matrix);
   command
       ->add_option("--suite", o->suite, "quick, generated, large, thesis (stand-ins by name), real")
       ->check(CLI::IsMember(suite_names()));
@@ -181,13 +190,11 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
           "Up to five seconds for each contestant instead of half of one")
       ->excludes(quick);
   command->add_flag("--cold", o->cold, "Flush the caches before each call");
-  command->footer(
-      fmt::format("Examples:\n"
-                  "  tulle bench {0}\n"
-                  "  tulle bench {0} {1} --threads 2 --json out.json\n"
-                  "  tulle bench {0} {2} --peers eigen,openmp",
-                  op, of_vectors ? "vector:100000000:0.01" : "gen:poisson3d27:100 cant.mtx.gz",
-                  of_vectors ? "vector:1000000:0.5" : "--suite generated --formats csr"));
+  command->footer(fmt::format("Examples:\n"
+                              "  tulle bench {0}\n"
+                              "  tulle bench {0} {1} --threads 2 --json out.json\n"
+                              "  tulle bench {0} {2} --peers eigen,openmp",
+                              op, one, other));
   command->callback([op, measure_one, o] { run(op, measure_one, *o); });
 }
 
@@ -264,6 +271,8 @@ void add_bench_command(CLI::App& app) {
                 growths);
   add_operation(*bench, "level1", "Sparse vectors: dot, axpy, gather, scatter, rotate, add",
                 vector_calls);
+  add_operation(*bench, "primitive", "Many short sorted lists: merge, intersection, sort",
+                list_calls);
   add_operation(*bench, "read",
                 "A Matrix Market file into memory; generated matrices are written first", reads);
   add_report(*bench);

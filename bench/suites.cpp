@@ -34,6 +34,10 @@ list const growing{"gen:rmat:20:16", "gen:poisson2d5:2000", "gen:circuit:500000"
 list const growing_quickly{"gen:rmat:18:16"};
 // For level 1: y in the last-level cache, and y that no cache holds.
 list const vectors{"vector:1000000:0.01", "vector:100000000:0.01"};
+// As long as rows are. Two million keys: of eighty thousand a processor learns the branches by
+// heart.
+list const short_lists{"lists:250000:4", "lists:125000:8", "lists:50000:20", "lists:10000:100",
+                       "lists:1000:1000"};
 list const large_products{"gen:poisson2d5:1024", "gen:fem:100000", "gen:rmat:17:16",
                           "gen:lattice:1000000"};
 
@@ -84,6 +88,8 @@ std::vector<std::string> matrices_of(options const& o, std::string const& op) {
     return o.matrices;
   if (op == "level1")
     return vectors;
+  if (op == "primitive")
+    return short_lists;
   if (o.suite == "real") {
     if (o.folder.empty())
       fail(errc::io, "--suite real wants --folder, a folder of .mtx or .mtx.gz files");

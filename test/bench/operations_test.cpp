@@ -6,6 +6,7 @@
 #include "bench/assemble/assemble.hpp"
 #include "bench/dynamic/dynamic.hpp"
 #include "bench/level1/level1.hpp"
+#include "bench/primitive/primitive.hpp"
 #include "bench/spgemm/spgemm.hpp"
 #include "bench/table.hpp"
 #include "bench/transpose/transpose.hpp"
@@ -167,6 +168,24 @@ TEST(bench_level1, a_vector_is_given_by_length_and_density) {
                          [&] { vector_calls("vector:3000000000:0", o, remarks); }));
 }
 
+TEST(bench_primitive, merges_intersections_and_sorts_are_measured) {
+  std::vector<std::string> remarks;
+  auto const records = list_calls("lists:50:20", quick(), remarks);
+  EXPECT_EQ(records.size(), 3u + 2u + 2u + 2u);
+  for (record const& r : records) {
+    EXPECT_TRUE(r.verified) << r.matrix << " " << label(r);
+    EXPECT_GT(r.seconds, 0);
+  }
+  EXPECT_EQ(list_calls("lists:50:300", quick(), remarks).size(),
+            3u + 2u + 2u); // no network sorts that many
+  EXPECT_EQ(list_calls("lists:0:1", quick(), remarks).size(), records.size());
+  for (char const* const bad : {"lists", "lists:", "lists:3", "lists:3:", "lists:3:0", "lists:-1:2",
+                                "lists:3:1000001", "lists:3:2x", "vector:3:1"})
+    EXPECT_TRUE(fails_with(errc::unsupported, {bad, "lists:NUMBER:LENGTH"}, [&] {
+      list_calls(bad, quick(), remarks);
+    })) << bad;
+}
+
 TEST(bench_operations, all_types_are_measured) {
   std::vector<std::string> remarks;
   options o = quick();
@@ -181,7 +200,9 @@ TEST(bench_operations, all_types_are_measured) {
           all.push_back(r);
       for (record const& r : vector_calls("vector:100:0.2", o, remarks))
         all.push_back(r);
-      EXPECT_EQ(all.size(), 2u + 2u + 2u + 7u);
+      for (record const& r : list_calls("lists:20:3", o, remarks))
+        all.push_back(r);
+      EXPECT_EQ(all.size(), 2u + 2u + 2u + 7u + 9u);
       for (record const& r : all) {
         EXPECT_TRUE(r.verified) << r.op << " " << r.matrix << " " << value << " " << index;
         EXPECT_EQ(r.value + r.index, std::string(value) + index);

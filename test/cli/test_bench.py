@@ -7,7 +7,8 @@ from command_line import CommandLine, FORMATS, main
 
 
 class Bench(CommandLine):
-    OPERATIONS = ["spmv", "spmm", "spgemm", "convert", "transpose", "add", "assemble", "level1", "read"]
+    OPERATIONS = ["spmv", "spmm", "spgemm", "convert", "transpose", "add", "assemble", "level1", "primitive",
+                  "read"]
 
     def setUp(self):
         super().setUp()
@@ -51,7 +52,8 @@ class Bench(CommandLine):
                                     ("transpose", "gen:lattice:2000", {"csr", "csr planned"}),
                                     ("add", "gen:lattice:2000", {"csr", "csr planned"}),
                                     ("assemble", "gen:lattice:2000", {"csr", "csr 1 thread"}),
-                                    ("level1", "vector:10000:0.1", {"vector"})):
+                                    ("level1", "vector:10000:0.1", {"vector"}),
+                                    ("primitive", "lists:100:20", {"simd", "plain"})):
             self.good("bench", op, matrix, "--quick", "--threads", 2, "--json", self.records)
             records = self.results()[1]
             self.assertEqual({r["format"] for r in records if not r["peer"]}, formats)
@@ -66,6 +68,7 @@ class Bench(CommandLine):
         self.assertIn("gen:lattice:500 + transpose", text)
         self.bad("bench", "add", "gen:lattice:500", "--with", "nothing", expect=["nothing"])
         self.bad("bench", "level1", "gen:lattice:500", expect=["vector:LENGTH:DENSITY"])
+        self.bad("bench", "primitive", "gen:lattice:500", expect=["lists:NUMBER:LENGTH"])
 
     def test_report_is_a_page(self):
         self.bench("--json", self.records)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simd.hpp"
+#include "kernel/primitive/forms.hpp"
 
 #include "tulle/primitive/d_heap.hpp"
 
@@ -9,10 +9,10 @@
 #include "kernel/primitive/segmented.hpp"
 #include "kernel/primitive/set.hpp"
 
-namespace tulle::test {
+namespace tulle::simd {
 namespace {
 
-namespace s = tulle::simd::TULLE_ISA;
+namespace s = TULLE_ISA;
 
 template <class V, class Op>
 V reduce(V const* in, std::int64_t n, V init) {
@@ -49,14 +49,13 @@ constexpr heap_forms<K> heaps = {sort_by_heap<K, 2>, sort_by_heap<K, 4>,  sort_b
                                  sort_by_heap<K, 8>, sort_by_heap<K, 16>, sort_by_heap<K, 32>,
                                  sort_by_heap<K, 64>};
 
-constexpr simd_forms all = {sums<std::int32_t>, sums<std::int64_t>,  sums<std::uint32_t>,
-                            sums<float>,        sums<double>,        keys<std::int32_t>,
-                            keys<std::int64_t>, heaps<std::int32_t>, heaps<std::int64_t>,
-                            heaps<float>,       heaps<double>};
+constexpr forms all = {sums<std::int32_t>, sums<std::int64_t>,  sums<std::uint32_t>,
+                       sums<float>,        sums<double>,        keys<std::int32_t>,
+                       keys<std::int64_t>, heaps<std::int32_t>, heaps<std::int64_t>,
+                       heaps<float>,       heaps<double>};
 
 } // namespace
-} // namespace tulle::test
 
-namespace tulle::simd::TULLE_ISA {
-test::simd_forms const primitives = test::all;
-}
+forms const TULLE_ISA::primitives = all;
+
+} // namespace tulle::simd

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The SIMD forms of the primitives as tables of functions, one for each instruction set: simd.cpp
-// is compiled once per set, and takes plain pointers only.
+// The SIMD forms of the primitives as tables of functions, one for each instruction set: forms.cpp
+// is compiled once per set, and takes plain pointers only. Tests and `tulle bench primitive` go
+// through them; kernels include the forms themselves.
 #pragma once
+#include "tulle/core/machine.hpp"
+
 #include <cstdint>
 
-namespace tulle::test {
+namespace tulle::simd {
 
 template <class V>
 struct sum_forms {
@@ -49,7 +52,7 @@ struct heap_forms {
   heap_sort<K> d2, d4, d5, d8, d16, d32, d64;
 };
 
-struct simd_forms {
+struct forms {
   sum_forms<std::int32_t> sum_int32;
   sum_forms<std::int64_t> sum_int64;
   sum_forms<std::uint32_t> sum_uint32;
@@ -63,14 +66,24 @@ struct simd_forms {
   heap_forms<double> heap_double;
 };
 
-} // namespace tulle::test
+namespace baseline {
+extern forms const primitives;
+}
+namespace avx2 {
+extern forms const primitives;
+}
+namespace avx512 {
+extern forms const primitives;
+}
 
-namespace tulle::simd::baseline {
-extern test::simd_forms const primitives;
+inline forms const& forms_of([[maybe_unused]] isa i) {
+#if defined(__x86_64__)
+  if (i == isa::avx512)
+    return avx512::primitives;
+  if (i == isa::avx2)
+    return avx2::primitives;
+#endif
+  return baseline::primitives;
 }
-namespace tulle::simd::avx2 {
-extern test::simd_forms const primitives;
-}
-namespace tulle::simd::avx512 {
-extern test::simd_forms const primitives;
-}
+
+} // namespace tulle::simd
