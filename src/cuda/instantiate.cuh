@@ -53,15 +53,19 @@ void launch_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::s
   check(cudaGetLastError(), "launch");
 }
 
-/// Like launch(), but its blocks may begin while those of the launch before still end, from compute
-/// capability 9.0 on: they call wait_for_launch_before() ahead of all that it wrote, and of y.
+/// Like launch_shared(), but set up while the launch before still runs, from compute capability 9.0
+/// on: its threads call wait_for_launch_before() ahead of all that others wrote, and of y. A
+/// product of a few microseconds takes a tenth less, one of 70 a fiftieth.
 template <class... P, class... A>
-void launch_early(void (*kernel)(P...), std::size_t blocks, int threads, void* stream,
-                  A const&... a) {
+void launch_early_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::size_t shared,
+                         void* stream, A const&... a) {
   if (blocks == 0)
     return;
   if (blocks > most_blocks)
     check(cudaErrorInvalidConfiguration, "launch: more blocks than a grid holds");
+  if (shared > 48 * 1024)
+    TULLE_CUDA(cudaFuncSetAttribute, reinterpret_cast<void const*>(kernel),
+               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   int device = 0, major = 0;
   TULLE_CUDA(cudaGetDevice, &device);
   TULLE_CUDA(cudaDeviceGetAttribute, &major, cudaDevAttrComputeCapabilityMajor, device);
@@ -71,17 +75,26 @@ void launch_early(void (*kernel)(P...), std::size_t blocks, int threads, void* s
   cudaLaunchConfig_t how{};
   how.gridDim = dim3(static_cast<unsigned>(blocks));
   how.blockDim = dim3(static_cast<unsigned>(threads));
+  how.dynamicSmemBytes = shared;
   how.stream = static_cast<cudaStream_t>(stream);
   how.attrs = &early;
   how.numAttrs = major >= 9;
   TULLE_CUDA(cudaLaunchKernelEx, &how, kernel, P(a)...);
+}
+/// The same without dynamic shared memory.
+template <class... P, class... A>
+void launch_early(void (*kernel)(P...), std::size_t blocks, int threads, void* stream,
+                  A const&... a) {
+  launch_early_shared(kernel, blocks, threads, 0, stream, a...);
 }
 __device__ inline void wait_for_launch_before() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
 }
-/// The next launch's blocks may begin.
+/// The next launch's blocks may begin. For a second launch of the same call alone: blocks of the
+/// next product that wait beside those that work leave some multiprocessors with more than others
+/// (dense in bcsr 11.2 us instead of 8.1, in dia 225 instead of 185).
 __device__ inline void let_next_launch_begin() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

@@ -185,6 +185,7 @@ __global__ void __launch_bounds__(threads, per_multiprocessor)
   };
   __shared__ V parts[threads / 32][R][33]; // 33: else rows of it are in the same banks
   __shared__ O ends_of_rows[threads / 32][R];
+  wait_for_launch_before();
   int const lane = threadIdx.x % 32;
   auto& part = parts[threadIdx.x / 32];
   auto& ends = ends_of_rows[threadIdx.x / 32];
@@ -268,6 +269,7 @@ __global__ void __launch_bounds__(team_threads(H))
   using S = shape<H, W, V>;
   constexpr int warps = team_threads(H) / 32;
   __shared__ V part[warps][H];
+  wait_for_launch_before();
   int const lane = threadIdx.x % 32;
   int const warp = threadIdx.x / 32;
   int const unit = lane / S::lanes;
@@ -391,10 +393,11 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
   bool const in_teams = p.info[0] != 0;
   auto const go = [&]<int side>(std::integral_constant<int, side>) {
     if (in_teams)
-      launch(team_kernel<side, side, V, I, O>, n, team_threads(side), stream, c);
+      launch_early(team_kernel<side, side, V, I, O>, n, team_threads(side), stream, c);
     else
-      launch(rows_kernel<side, side, V, I, O>,
-             ceil_div(n, std::size_t{rows_together(side) * threads / 32}), threads, stream, c);
+      launch_early(rows_kernel<side, side, V, I, O>,
+                   ceil_div(n, std::size_t{rows_together(side) * threads / 32}), threads, stream,
+                   c);
   };
   bool const is_aligned = reinterpret_cast<std::uintptr_t>(a.val) % 16 == 0;
   if (a.height == a.width && is_aligned)

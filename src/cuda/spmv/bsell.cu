@@ -82,6 +82,7 @@ __global__ void __launch_bounds__(threads, resident)
     slices_kernel(__grid_constant__ product<V, I, O> const c) {
   using pair = typename pair_of<V>::type;
   constexpr int size = side * side;
+  wait_for_launch_before();
   view<V, I, O> const& a = c.a;
   std::size_t const slice = (blockIdx.x * std::size_t{threads} + threadIdx.x) / 32;
   if (slice >= a.slices())
@@ -204,8 +205,9 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
         ceil_div(a.slices() * static_cast<std::size_t>(a.chunk * a.height), std::size_t{threads}),
         threads, stream, c);
   auto const go = [&]<int side>(std::integral_constant<int, side>) {
-    launch(a.short_col ? slices_kernel<side, true, V, I, O> : slices_kernel<side, false, V, I, O>,
-           ceil_div(a.slices(), std::size_t{threads / 32}), threads, stream, c);
+    launch_early(a.short_col ? slices_kernel<side, true, V, I, O>
+                             : slices_kernel<side, false, V, I, O>,
+                 ceil_div(a.slices(), std::size_t{threads / 32}), threads, stream, c);
   };
   switch (a.height) {
   case 2:

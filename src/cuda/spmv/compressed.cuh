@@ -120,18 +120,20 @@ void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_
     return scale(beta, y, rows, stream);
   case way::groups:
     return with_width(p.info[chosen_width], [&]<int width>(std::integral_constant<int, width>) {
-      launch(groups_kernel<width, V, I, O>, ceil_div<std::size_t>(rows * width, row_threads),
-             row_threads, stream, alpha, a, x, beta, y);
+      launch_early(groups_kernel<width, V, I, O>, ceil_div<std::size_t>(rows * width, row_threads),
+                   row_threads, stream, alpha, a, x, beta, y);
     });
   case way::blocks:
-    return launch(blocks_kernel<V, I, O>, s.count, row_threads, stream, alpha, a, x, beta, y,
-                  static_cast<I const*>(s.first));
+    return launch_early(blocks_kernel<V, I, O>, s.count, row_threads, stream, alpha, a, x, beta, y,
+                        static_cast<I const*>(s.first));
   case way::merge:
-    launch(merge_kernel<V, I, O>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
-    return launch(merge_join_kernel<V, I, O>, joins, row_threads, stream, alpha, a, beta, y, s);
+    launch_early(merge_kernel<V, I, O>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
+    return launch_early(merge_join_kernel<V, I, O>, joins, row_threads, stream, alpha, a, beta, y,
+                        s);
   case way::segments:
-    launch(segments_kernel<V, I, O>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
-    return launch(segments_join_kernel<V, I, O>, joins, row_threads, stream, alpha, a, beta, y, s);
+    launch_early(segments_kernel<V, I, O>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
+    return launch_early(segments_join_kernel<V, I, O>, joins, row_threads, stream, alpha, a, beta,
+                        y, s);
   }
 }
 

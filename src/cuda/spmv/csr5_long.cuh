@@ -87,6 +87,7 @@ __global__ void __launch_bounds__(long_threads, 1)
     long_kernel(V alpha, csr5_view<V, I, O, space::device> a, V const* __restrict__ x, V beta,
                 V* __restrict__ y, long_tiles<V, O> t) {
   constexpr int warps = long_threads / 32;
+  wait_for_launch_before();
   let_next_launch_begin();
   auto const share = [&](unsigned b) { return static_cast<std::size_t>(t.tiles) * b / gridDim.x; };
   std::size_t at = share(blockIdx.x) + threadIdx.x / 32;
@@ -207,7 +208,7 @@ void multiply_long(V alpha, csr5_view<V, I, O, space::device> const& a, V const*
                    void* work, std::size_t blocks, void* stream) {
   carver at(work);
   long_tiles<V, O> const t(at, tiles_of(a), is_x_cached(a));
-  launch(long_kernel<V, I, O>, blocks, long_threads, stream, alpha, a, x, beta, y, t);
+  launch_early(long_kernel<V, I, O>, blocks, long_threads, stream, alpha, a, x, beta, y, t);
   launch_early(join_long_kernel<V, I, O>,
                ceil_div(static_cast<std::size_t>(a.rows) * 32, std::size_t{join_threads}),
                join_threads, stream, alpha, a, x, beta, y, t);

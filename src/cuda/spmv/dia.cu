@@ -259,6 +259,7 @@ template <int threads, int per_multiprocessor, int most, bool symmetric, bool li
           class I, class O>
 __global__ void __launch_bounds__(threads, per_multiprocessor)
     rows_kernel(__grid_constant__ product<V, I, O> const c) {
+  wait_for_launch_before();
   std::int64_t const at = blockIdx.x * std::int64_t{threads} + threadIdx.x;
   unsigned word = 0;
   if (c.has_stray && at / 32 * 32 < c.a.rows)
@@ -414,7 +415,7 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
     for (I q = 0; q < a.diagonals; ++q)
       c.listed[q] = static_cast<I>(p.info[first_listed + q]);
   auto const go = [&]<tuning t, bool is_symmetric, bool is_listed>() {
-    launch(
+    launch_early(
         rows_kernel<t.threads, t.per_multiprocessor, t.together, is_symmetric, is_listed, V, I, O>,
         ceil_div(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(t.threads)), t.threads,
         stream, c);

@@ -86,6 +86,7 @@ struct shape {
 template <class S, class V, class I, class O>
 __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
     ell_kernel(V alpha, ell_view<V, I, O, space::device> a, V const* x, V beta, V* y) {
+  wait_for_launch_before();
   unsigned const warp = threadIdx.x / 32;
   std::size_t const group = blockIdx.x * std::size_t{S::block / 32 / S::ways} + warp / S::ways;
   std::size_t const i = group * 32 + threadIdx.x % 32;
@@ -129,8 +130,8 @@ void multiply_ell(V alpha, ell_view<V, I, O, space::device> const& a, V const* x
                   void* stream) {
   auto const rows = static_cast<std::size_t>(a.rows);
   auto const go = [&]<class S>(S) {
-    launch(ell_kernel<S, V, I, O>, ceil_div(rows, std::size_t{S::block / S::ways}), S::block,
-           stream, alpha, a, x, beta, y);
+    launch_early(ell_kernel<S, V, I, O>, ceil_div(rows, std::size_t{S::block / S::ways}), S::block,
+                 stream, alpha, a, x, beta, y);
   };
   switch (ways_for(rows, static_cast<std::size_t>(a.width))) {
   case 1:

@@ -34,6 +34,7 @@ struct shared_rows {
 template <class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     tiles_kernel(V alpha, view<V, I, O> a, V const* x, V* y, shared_rows<V> shared) {
+  wait_for_launch_before();
   std::int64_t const t = (blockIdx.x * std::int64_t{threads} + threadIdx.x) / 32;
   if (t >= shared.tiles)
     return;
@@ -106,6 +107,7 @@ __global__ void __launch_bounds__(threads)
 template <class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     join_kernel(V alpha, view<V, I, O> a, V* y, shared_rows<V> shared) {
+  wait_for_launch_before();
   std::int64_t const t = (blockIdx.x * std::int64_t{threads} + threadIdx.x) / 32;
   if (t + 1 >= shared.tiles)
     return;
@@ -139,9 +141,11 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
   shared_rows<V> const shared(a.rest, p);
   auto const tiles = static_cast<std::size_t>(shared.tiles);
   constexpr std::size_t warps = threads / 32;
-  launch(tiles_kernel<V, I, O>, ceil_div(tiles, warps), threads, stream, alpha, a, x, y, shared);
+  launch_early(tiles_kernel<V, I, O>, ceil_div(tiles, warps), threads, stream, alpha, a, x, y,
+               shared);
   if (tiles > 1)
-    launch(join_kernel<V, I, O>, ceil_div(tiles, warps), threads, stream, alpha, a, y, shared);
+    launch_early(join_kernel<V, I, O>, ceil_div(tiles, warps), threads, stream, alpha, a, y,
+                 shared);
 }
 
 } // namespace

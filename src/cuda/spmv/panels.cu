@@ -168,6 +168,7 @@ template <bool shared_sums, int bound, class V>
 __global__ __launch_bounds__(bound,
                              bound == two_threads ? 2 : 1) void tiles_kernel(tiles_arguments<V> a) {
   extern __shared__ __align__(16) unsigned char memory[];
+  wait_for_launch_before();
   V* const staged = reinterpret_cast<V*>(memory + a.staged_at);
   panel_unit const unit = a.units[blockIdx.x];
   V* const sums = shared_sums ? reinterpret_cast<V*>(memory) : a.sums + unit.sums;
@@ -472,11 +473,11 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
       beta,
       shared_sums ? static_cast<int>(p.info[where_n]) : 0};
   auto const threads = static_cast<int>(p.info[threads_n]);
-  launch_shared(!shared_sums             ? tiles_kernel<false, one_threads, V>
-                : threads == two_threads ? tiles_kernel<true, two_threads, V>
-                                         : tiles_kernel<true, one_threads, V>,
-                static_cast<std::size_t>(p.info[units_n]), threads,
-                static_cast<std::size_t>(p.info[shared_n]), stream, arguments);
+  launch_early_shared(!shared_sums             ? tiles_kernel<false, one_threads, V>
+                      : threads == two_threads ? tiles_kernel<true, two_threads, V>
+                                               : tiles_kernel<true, one_threads, V>,
+                      static_cast<std::size_t>(p.info[units_n]), threads,
+                      static_cast<std::size_t>(p.info[shared_n]), stream, arguments);
   launch_early(join_kernel<V>, static_cast<std::size_t>(p.info[joins_n]), join_threads, stream,
                alpha, reinterpret_cast<panel_join const*>(work + p.info[joins_at]), sums, beta, y);
 }

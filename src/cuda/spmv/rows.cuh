@@ -55,6 +55,7 @@ __device__ void multiply(lines<V, I, O> const& a, V const* x, O k0, int n, V* pr
 
 template <int width, class V, class I, class O>
 __global__ void groups_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y) {
+  wait_for_launch_before();
   std::size_t const i = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / width;
   int const lane = threadIdx.x % width;
   V sum = 0;
@@ -81,6 +82,7 @@ template <class V, class I, class O>
 __global__ void __launch_bounds__(row_threads)
     blocks_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, I const* first_row) {
   __shared__ V product[tile + longest];
+  wait_for_launch_before();
   I const first = first_row[blockIdx.x];
   I const last = first_row[blockIdx.x + 1];
   if (first == last)

@@ -27,6 +27,7 @@ constexpr int threads = 256;
 template <int width, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     rows_kernel(V alpha, view<V, I, O> a, mirror<I, O> m, V const* x, V beta, V* y) {
+  wait_for_launch_before();
   std::size_t const at = blockIdx.x * std::size_t{threads} + threadIdx.x;
   auto const i = static_cast<I>(at / width);
   int const lane = threadIdx.x % width;
@@ -67,9 +68,9 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
   carver work(p.work);
   mirror const m(work, a.rows, a.stored);
   with_width(p.info[0], [&]<int width>(std::integral_constant<int, width>) {
-    launch(rows_kernel<width, V, I, O>,
-           ceil_div(static_cast<std::size_t>(a.rows) * width, std::size_t{threads}), threads,
-           stream, alpha, a, m, x, beta, y);
+    launch_early(rows_kernel<width, V, I, O>,
+                 ceil_div(static_cast<std::size_t>(a.rows) * width, std::size_t{threads}), threads,
+                 stream, alpha, a, m, x, beta, y);
   });
 }
 

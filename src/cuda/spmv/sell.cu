@@ -128,8 +128,7 @@ __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
   static_assert(S::turns == 1 || (S::ways == 1 && fixed >= 32));
   constexpr unsigned warps = S::block / 32;
   unsigned const warp = threadIdx.x / 32;
-  if constexpr (is_ordered)
-    wait_for_launch_before();
+  wait_for_launch_before();
   auto const before = static_cast<unsigned>(ceil_div<std::int64_t>(apart.pieces, warps));
   if (blockIdx.x < before) {
     if (std::int64_t const at = blockIdx.x * std::int64_t{warps} + warp; at < apart.pieces)
@@ -342,8 +341,8 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
            ceil_div(places, std::size_t{S::block / S::ways * S::turns});
   };
   auto const go = [&]<class S, int fixed>(S s, std::integral_constant<int, fixed>) {
-    launch(chunks_kernel<S, fixed, V, I, O, V const*>, blocks(s), S::block, stream, alpha, a,
-           static_cast<I>(places), apart, x, beta, y);
+    launch_early(chunks_kernel<S, fixed, V, I, O, V const*>, blocks(s), S::block, stream, alpha, a,
+                 static_cast<I>(places), apart, x, beta, y);
   };
   constexpr std::integral_constant<int, 32> fixed;
   using one_way = shape<1, 1, 4, 256, 6>;

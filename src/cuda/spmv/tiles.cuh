@@ -44,6 +44,7 @@ __device__ O entry_at(std::size_t b, I first, I rows, O nnz) {
 template <class V, class I, class O>
 __global__ void __launch_bounds__(tile_threads)
     merge_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
+  wait_for_launch_before();
   __shared__ V product[share];
   __shared__ V row_sum[share + 1];
   __shared__ int row_end[share + 1]; // less the share's first entry
@@ -113,6 +114,7 @@ __device__ void join_parts(shares<V, I> const& s, std::size_t b, std::size_t las
 // A warp for each share: the row that begins in it and ends in a later one.
 template <class V, class I, class O>
 __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
+  wait_for_launch_before();
   std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
   if (b >= s.count)
     return;
@@ -133,6 +135,7 @@ __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, share
 template <class V, class I, class O>
 __global__ void __launch_bounds__(tile_threads)
     segments_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
+  wait_for_launch_before();
   __shared__ V product[share];
   __shared__ V segment_sum[share + 1]; // 0: of the row that goes on from before
   __shared__ int segment_begin[share + 1];
@@ -205,6 +208,7 @@ __global__ void __launch_bounds__(tile_threads)
 // A warp for each share: the last row that begins in it, where that ends in a later one.
 template <class V, class I, class O>
 __global__ void segments_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
+  wait_for_launch_before();
   std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
   if (b >= s.count || s.first[b + 1] == s.first[b])
     return;
