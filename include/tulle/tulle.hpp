@@ -21,6 +21,7 @@
 #include "tulle/op/level1.hpp"
 #include "tulle/op/optimize.hpp"
 #include "tulle/op/spgemm.hpp"
+#include "tulle/op/spgemm_aat.hpp"
 #include "tulle/op/spgemm_device.hpp"
 #include "tulle/op/spgemm_forecast.hpp"
 #include "tulle/op/spgemm_over.hpp"

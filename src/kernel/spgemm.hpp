@@ -50,6 +50,9 @@ struct spgemm_task {
   spgemm_method wanted = spgemm_method::automatic;
   bool sorted = true;
   bool values_only = false;             // C's columns are there
+  /// For each entry of A, the first one of B's row that counts (O), nullptr: all do. The upper half
+  /// of a symmetric C has those from the diagonal on.
+  void const* first = nullptr;
   std::uint8_t* marks = nullptr;        // a byte a row of B, by mark(); nullptr: no room for them
   row_kind* kinds = nullptr;            // one a row of A, by survey(); nullptr likewise
   std::int64_t most_listed = INT64_MAX; // products of a row that scratch has room for

@@ -15,23 +15,10 @@ namespace tulle {
 namespace {
 
 using detail::check_product;
+using detail::counted;
 using detail::make_stages;
 using detail::product_operands;
 using detail::spgemm_stages;
-
-/// C with room for its entries; row_ptr becomes true when they are filled in.
-template <class V, class I, class O>
-csr<V, I, O> counted(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, spgemm_stages& s,
-                     where const& w) {
-  auto const rows = static_cast<std::size_t>(a.rows);
-  csr<V, I, O> c(unchecked, a.rows, b.cols, array<O>(rows + 1, w.memory), {}, {});
-  c.row_ptr[0] = 0;
-  auto const nnz =
-      static_cast<std::size_t>(narrow<O>(s.count(c.row_ptr.data()), "spgemm: number of entries"));
-  c.col = array<I>(nnz, w.memory);
-  c.val = array<V>(nnz, w.memory);
-  return c;
-}
 
 template <class V, class I, class O>
 void fill(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, spgemm_stages& s, csr<V, I, O>& c,

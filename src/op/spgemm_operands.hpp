@@ -72,12 +72,26 @@ private:
 template <class V, class I, class O>
 std::unique_ptr<spgemm_stages> make_stages(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b,
                                            spgemm_options const& o, where const& w,
-                                           std::size_t limit) {
+                                           std::size_t limit, O const* first = nullptr) {
   return std::make_unique<spgemm_stages>(
       dispatch::cpu_spgemm(active_isa(), type_of<V, I, O>::value),
       spgemm_sizes{static_cast<std::size_t>(a.rows), static_cast<std::size_t>(b.rows),
-                   static_cast<std::size_t>(a.nnz), sizeof(V), sizeof(I)},
+                   static_cast<std::size_t>(a.nnz), sizeof(V), sizeof(I), first},
       &a, &b, o, w, limit);
+}
+
+/// C with room for its entries; row_ptr becomes true when they are filled in.
+template <class V, class I, class O>
+csr<V, I, O> counted(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, spgemm_stages& s,
+                     where const& w) {
+  auto const rows = static_cast<std::size_t>(a.rows);
+  csr<V, I, O> c(unchecked, a.rows, b.cols, array<O>(rows + 1, w.memory), {}, {});
+  c.row_ptr[0] = 0;
+  auto const nnz =
+      static_cast<std::size_t>(narrow<O>(s.count(c.row_ptr.data()), "spgemm: number of entries"));
+  c.col = array<I>(nnz, w.memory);
+  c.val = array<V>(nnz, w.memory);
+  return c;
 }
 
 } // namespace tulle::detail

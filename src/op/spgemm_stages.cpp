@@ -40,6 +40,7 @@ spgemm_stages::spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& si
   task_.b = b;
   task_.wanted = o.method;
   task_.sorted = o.sorted;
+  task_.first = sizes.first;
   threads_ = parts_for(sizes.nnz + sizes.rows, w.threads);
   blocks_ = std::min(blocks_limit, sizes.rows / least_block + 1);
   blocks_ = std::clamp<std::size_t>(limit / 8 / sizeof(std::size_t), 2, blocks_ + 1) - 1;

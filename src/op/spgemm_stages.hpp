@@ -16,6 +16,7 @@ namespace tulle::detail {
 struct spgemm_sizes {
   std::size_t rows, rows_b, nnz; // rows of A and of B, entries of A
   std::size_t value, index;      // bytes of one
+  void const* first = nullptr;   // spgemm_task's
 };
 
 class spgemm_stages {

@@ -36,7 +36,7 @@ HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
       n = 0;
       break;
     case row_kind::copy:
-      n = c.b.length(c.b_row(c.a.begin(i)));
+      n = c.b.begin(c.b_row(c.a.begin(i)) + 1) - c.first_of(c.a.begin(i));
       break;
     case row_kind::tiny:
       if (starts_program(c, i, last)) {
@@ -56,6 +56,8 @@ HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
     case row_kind::follows:
       if (i == first)
         n = dense_row<I, O>::count(c, i, flags);
+      else
+        n -= c.t.first != nullptr; // the row before has its own number beside this one's columns
       break;
     default:
       n = list_row<I>::template run<false>(kind, c, i, s, row_out<no_value, I>{});
@@ -106,7 +108,8 @@ struct spgemm_csr {
   }
 
   static void copy(product<V, I, O> const& c, i64 i) {
-    i64 const k = c.a.begin(i), j = c.b_row(k), from = c.b.begin(j), n = c.b.length(j);
+    i64 const k = c.a.begin(i), j = c.b_row(k);
+    i64 const from = c.first_of(k), n = c.b.begin(j + 1) - from;
     I* const col = c.c_col + c.start(i);
     value* const val = c.c_val + c.start(i);
     value const factor = c.a_val[k];

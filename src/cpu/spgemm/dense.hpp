@@ -123,10 +123,11 @@ struct dense_row {
     }
     return lo;
   }
-  /// Entries of row j of B with columns in [first, last).
-  static HWY_INLINE void clip(operands const& c, i64 j, extent const& e, i64 first, i64 last,
+  /// Entries with columns in [first, last) of B's row that entry k of A is multiplied with.
+  static HWY_INLINE void clip(operands const& c, i64 k, extent const& e, i64 first, i64 last,
                               i64& from, i64& to) {
-    from = first == e.first ? c.b.begin(j) : entry_from(c.b, j, first);
+    i64 const j = c.b_row(k);
+    from = first == e.first ? c.first_of(k) : entry_from(c.b, j, first);
     to = last > e.last ? c.b.begin(j + 1) : entry_from(c.b, j, last);
   }
 
@@ -139,7 +140,7 @@ struct dense_row {
       if (k > begin && c.repeats(k))
         continue;
       i64 from, to;
-      clip(c, c.b_row(k), e, first, last, from, to);
+      clip(c, k, e, first, last, from, to);
       I const* const col = c.b.col;
       for (; from + 4 <= to; from += 4) {
         I const p = col[from], q = col[from + 1], r = col[from + 2], s = col[from + 3];
@@ -179,7 +180,7 @@ struct dense_row {
       for (i64 k = c.a.begin(i), end = c.a.begin(i + 1); k < end; ++k) {
         value const factor = c.a_val[k];
         i64 from, to;
-        clip(c, c.b_row(k), e, first, last, from, to);
+        clip(c, k, e, first, last, from, to);
         I const* const __restrict col = c.b.col;
         value const* const __restrict val = c.b_val;
         if (c.t.values_only) {
@@ -220,12 +221,12 @@ struct dense_row {
     using value = plain<V>;
     four<value> factor[deep] = {};
     value const* val[deep];
-    i64 const j = c.b_row(k), from = c.b.begin(j), n = c.b.length(j);
+    i64 const j = c.b_row(k), from = c.first_of(k), n = c.b.begin(j + 1) - from;
     for (int h = 0; h < deep; ++h) {
       for (int g = 0; g < group_rows; ++g)
         factor[h][g] =
             g < rows ? c.a_val[c.a.begin(i + g) + (k - c.a.begin(i)) + h] : nothing<value>();
-      val[h] = c.b_val + c.b.begin(j + h);
+      val[h] = c.b_val + c.b.begin(j + h) + (from - c.b.begin(j));
     }
     I const* const __restrict col = c.b.col + from;
     std::int32_t const* const __restrict rank = s.rank - first;
@@ -239,7 +240,8 @@ struct dense_row {
     }
   }
 
-  /// Rows [i, i + rows) of one pattern.
+  /// Rows [i, i + rows) of one pattern. Of the upper half, each row lacks the first column of the
+  /// one before: rows of one pattern all meet on the diagonal block.
   template <class V>
   static void fill_group(product<V, I, O> const& c, i64 i, int rows,
                          dense_scratch<plain<V>> const& s) {
@@ -256,8 +258,11 @@ struct dense_row {
         for (; bits; bits &= bits - 1)
           col[at++] = static_cast<I>(first + from + __builtin_ctzll(bits));
       });
-      for (int g = 1; g < rows; ++g)
-        std::memcpy(col + g * n, col, static_cast<std::size_t>(n) * sizeof(I));
+      for (int g = 1; g < rows; ++g) {
+        i64 const less = c.t.first ? g : 0;
+        std::memcpy(c.c_col + c.start(i + g), col + less,
+                    static_cast<std::size_t>(n - less) * sizeof(I));
+      }
     }
     for (i64 q = 0; q < n; ++q) {
       s.rank[col[q] - first] = static_cast<std::int32_t>(q);
@@ -279,10 +284,12 @@ struct dense_row {
         add_rows<4>(c, i, rows, k, first, s);
       k += deep;
     }
-    value* const val = c.c_val + c.start(i);
-    for (int g = 0; g < rows; ++g)
-      for (i64 q = 0; q < n; ++q)
-        val[g * n + q] = s.group[q][g];
+    for (int g = 0; g < rows; ++g) {
+      i64 const less = c.t.first ? g : 0;
+      value* const val = c.c_val + c.start(i + g) - less;
+      for (i64 q = less; q < n; ++q)
+        val[q] = s.group[q][g];
+    }
   }
 };
 

@@ -152,7 +152,7 @@ struct list_row {
     i64 n = 0;
     for (i64 k = c.a.begin(i), end = c.a.begin(i + 1); k < end; ++k) {
       i64 const j = c.b_row(k);
-      for (i64 p = c.b.begin(j), to = c.b.begin(j + 1); p < to; ++p, ++n) {
+      for (i64 p = c.first_of(k), to = c.b.begin(j + 1); p < to; ++p, ++n) {
         s.col[0][n] = c.b.col[p];
         if constexpr (fill)
           s.val[0][n] = times(c.a_val[k], c.b_val[p]);
@@ -183,7 +183,7 @@ struct list_row {
       V const* const val = s.val[from];
       I* const next = s.col[from ^ 1];
       V* const next_val = s.val[from ^ 1];
-      i64 p = 0, q = c.b.begin(j), m = 0;
+      i64 p = 0, q = c.first_of(k), m = 0;
       while (p < n || q < to) {
         bool const old = q == to || (p < n && col[p] <= c.b.col[q]);
         bool const fresh = p == n || (q < to && c.b.col[q] <= col[p]);
@@ -221,8 +221,8 @@ struct list_row {
     i64 const first = c.a.begin(i);
     for (std::size_t k = 0; k < heads; ++k) {
       i64 const j = c.b_row(first + static_cast<i64>(k));
-      at[k] = c.b.begin(j);
-      if (c.b.length(j) > 0)
+      at[k] = c.first_of(first + static_cast<i64>(k));
+      if (at[k] < c.b.begin(j + 1))
         h.insert(static_cast<std::int32_t>(k), {c.b.col[at[k]], static_cast<std::int32_t>(k)});
     }
     i64 n = 0;
@@ -258,7 +258,7 @@ struct list_row {
     i64 n = 0;
     for (i64 k = c.a.begin(i), end = c.a.begin(i + 1); k < end; ++k) {
       i64 const j = c.b_row(k);
-      for (i64 p = c.b.begin(j), to = c.b.begin(j + 1); p < to; ++p) {
+      for (i64 p = c.first_of(k), to = c.b.begin(j + 1); p < to; ++p) {
         I const col = c.b.col[p];
         auto at =
             static_cast<i64>((static_cast<std::uint64_t>(col) * 0x9e3779b97f4a7c15u) >> shift);

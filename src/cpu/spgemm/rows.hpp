@@ -63,6 +63,10 @@ struct product_pattern {
   };
 
   HWY_INLINE i64 b_row(i64 k) const { return static_cast<i64>(a.col[k]); }
+  /// First entry of B's row that entry k of A is multiplied with.
+  HWY_INLINE i64 first_of(i64 k) const {
+    return t.first ? static_cast<i64>(static_cast<O const*>(t.first)[k]) : b.begin(b_row(k));
+  }
   HWY_INLINE std::uint8_t mark(i64 j) const { return t.marks ? t.marks[j] : 0; }
   /// Entry k's row of B has the columns of entry k - 1's.
   HWY_INLINE bool repeats(i64 k) const {
@@ -81,7 +85,7 @@ struct product_pattern {
   void columns(i64 i, extent& e) const {
     e.first = static_cast<i64>(b.cols);
     for (i64 k = a.begin(i), end = a.begin(i + 1); k < end; ++k) {
-      i64 const j = b_row(k), from = b.begin(j), to = b.begin(j + 1);
+      i64 const j = b_row(k), from = first_of(k), to = b.begin(j + 1);
       if (from == to)
         continue;
       i64 const lo = static_cast<i64>(b.col[from]), hi = static_cast<i64>(b.col[to - 1]);

@@ -34,7 +34,7 @@ struct tiny_row {
     int n = 0;
     i64 const first = c.a.begin(i), end = c.a.begin(i + 1);
     for (i64 k = first; k < end; ++k) {
-      i64 const j = c.b_row(k), from_b = c.b.begin(j), to = c.b.begin(j + 1);
+      i64 const j = c.b_row(k), from_b = c.first_of(k), to = c.b.begin(j + 1);
       K const which = static_cast<K>((k - first) * tiny_length);
       for (i64 p = from_b; p < to; ++p)
         keys[n++] = static_cast<K>(static_cast<K>(c.b.col[p]) * tiny_products + which +
@@ -91,7 +91,7 @@ struct tiny_row {
     i64 const nnz = static_cast<i64>(c.b.nnz);
     for (i64 k = c.a.begin(i), end = c.a.begin(i + 1); k < end; ++k, w += tiny_length) {
       plain<V> const factor = c.a_val[k];
-      i64 const j = c.b_row(k), first = c.b.begin(j);
+      i64 const j = c.b_row(k), first = c.first_of(k);
       if (first + tiny_length <= nnz) { // what lies behind the row is multiplied and not used
         for (int e = 0; e < tiny_length; ++e)
           w[e] = times(factor, c.b_val[first + e]);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A A^T, or its upper half, which has all that the other one has.
+///
+///     auto c = tulle::spgemm_aat(a);                         // spgemm(a, transpose(a))
+///     auto u = tulle::spgemm_aat(a, {.upper_only = true});   // from the diagonal to the right
+///
+/// The half has the bits of the whole, in half the memory and with half the products. Beside A and
+/// C a call takes A^T, and for the half an offset for each entry of A.
+#pragma once
+#include "tulle/op/spgemm.hpp"
+
+namespace tulle {
+
+struct aat_options {
+  bool upper_only = false;
+  spgemm_method method = spgemm_method::automatic; ///< of a half any but global_esc
+};
+
+namespace detail {
+template <class V, class I, class O>
+csr<V, I, O> spgemm_aat(where const& w, csr_view<V, I, O> a, aat_options o);
+}
+
+template <detail::hub_operand A>
+auto spgemm_aat(where const& w, A const& a, aat_options o = {}) {
+  return detail::spgemm_aat(w, detail::hub_of(a, w.as_cpu()).view, o);
+}
+/// The same where the data is.
+template <detail::hub_operand A>
+auto spgemm_aat(A const& a, aat_options o = {}) {
+  return spgemm_aat(where{}, a, o);
+}
+
+} // namespace tulle
