@@ -95,6 +95,8 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
   launch(deal_kernel<I>, ceil_div(rows, std::size_t{each_threads}), each_threads, s, rows,
          static_cast<row_bin const*>(p.bins), same, most_group_rows, static_cast<I*>(p.list),
          static_cast<window_group<I>*>(p.groups), places.get());
+  if (p.method == spgemm_method::thesis)
+    order_heap_rows(p, a, b);
   if (windows != 0)
     p.group_count =
         static_cast<std::int64_t>(fetch(places.get() + static_cast<int>(row_bin::window), 1, s)[0]);
@@ -103,7 +105,7 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
 
 template <class I, class O>
 void make_room_for_tiles(cuda_product& p, pattern<I, O> const& b, kept const& memory) {
-  if (rows_in(p, row_bin::tiled) == 0)
+  if (rows_in(p, row_bin::tiled) == 0 || is_merging(p.method))
     return;
   plan_tiles(p, b);
   auto const each_row = static_cast<std::size_t>(p.tiles + 1);
@@ -123,9 +125,12 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
   I const* const col = c_col;
   if (p.method == spgemm_method::global_esc)
     return fill_global_esc(p, a, b, c_ptr, c_col, c_val);
-  fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
+  if (is_merging(p.method))
+    fill_merge(p, a, b, c_ptr, c_col, c_val);
+  else
+    fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
   fill_heap(p, a, b, c_ptr, c_col, c_val);
-  if (p.method == spgemm_method::esc) {
+  if (is_sorting(p.method)) {
     fill_esc(p, a, b, c_ptr, c_col, c_val);
   } else if (p.method == spgemm_method::hash) {
     fill_hash(p, a, b, c_ptr, c_col, c_val);
@@ -187,8 +192,11 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   deal(p, a, b, memory);
   make_room_for_tiles(p, b, memory);
 
-  count_tiles(p, a, b, c_ptr);
-  if (p.method == spgemm_method::esc)
+  if (is_merging(p.method))
+    count_merge(p, a, b, c_ptr);
+  else
+    count_tiles(p, a, b, c_ptr);
+  if (is_sorting(p.method))
     count_esc(p, a, b, c_ptr);
   else if (p.method == spgemm_method::hash)
     count_hash(p, a, b, c_ptr);
