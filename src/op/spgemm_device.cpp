@@ -47,6 +47,16 @@ cuda_spgemm_kernel const& check_product(device_ref const& a, device_ref const& b
   return *kernel;
 }
 
+/// A third operand, in the place of C.
+void check_third(char const* which, matrix_ref const& m, matrix_ref const& a, matrix_ref const& b) {
+  check_operand(which, m);
+  if (m.type != a.type)
+    fail(errc::unsupported, "spgemm: %s is of %s and A of %s", which, name(m.type), name(a.type));
+  if (m.rows != a.rows || m.cols != b.cols)
+    fail(errc::shape_mismatch, "spgemm: %s is %zu x %zu but A B is %zu x %zu", which, m.rows,
+         m.cols, a.rows, b.cols);
+}
+
 device_matrix multiply(cuda const& where, cuda_spgemm_kernel const& kernel, device_ref const& a,
                        device_ref const& b, cuda const& keep_where,
                        std::vector<detail::device_block>& kept, cuda_product& product) {
@@ -117,6 +127,19 @@ device_matrix spgemm(cuda const& where, device_ref const& a, device_ref const& b
   return multiply_once(where, kernel, a, b, product);
 }
 
+device_matrix spgemm(cuda const& where, double alpha, device_ref const& a, device_ref const& b,
+                     double beta, device_ref const& d, spgemm_options o) {
+  auto const& kernel = check_product(a, b);
+  check_third("D", d.matrix, a.matrix, b.matrix);
+  as_csr const of_d(d, where);
+  cuda_product product;
+  product.method = o.method;
+  product.added = of_d.ref.matrix.view;
+  product.alpha = alpha;
+  product.beta = beta;
+  return multiply_once(where, kernel, a, b, product);
+}
+
 device_matrix detail::spgemm_over(cuda const& where, device_mask const* mask, semiring_kind s,
                                   device_ref const& a, device_ref const& b) {
   auto const& kernel = check_product(a, b);
@@ -124,14 +147,7 @@ device_matrix detail::spgemm_over(cuda const& where, device_mask const* mask, se
   product.semiring = s;
   if (!mask)
     return multiply_once(where, kernel, a, b, product);
-  matrix_ref const& m = mask->base.matrix;
-  check_operand("the mask", m);
-  if (m.type != a.matrix.type)
-    fail(errc::unsupported, "spgemm: the mask is of %s and A of %s", name(m.type),
-         name(a.matrix.type));
-  if (m.rows != a.matrix.rows || m.cols != b.matrix.cols)
-    fail(errc::shape_mismatch, "spgemm: the mask is %zu x %zu but A B is %zu x %zu", m.rows, m.cols,
-         a.matrix.rows, b.matrix.cols);
+  check_third("the mask", mask->base.matrix, a.matrix, b.matrix);
   as_csr const of_mask(mask->base, where);
   product.mask = of_mask.ref.matrix.view;
   product.complement = mask->complement;

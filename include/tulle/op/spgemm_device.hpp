@@ -6,6 +6,7 @@
 ///     auto c = tulle::spgemm(tulle::cuda{.stream = s}, da, db);
 ///     auto plan = tulle::spgemm_plan(da, db);                             // once per two patterns
 ///     auto const& c = tulle::spgemm(plan, da, db);                        // new values
+///     auto c = tulle::spgemm(2.0, da, db, -1.0, dd);                      // 2 A B - D
 ///
 /// What is said of spgemm on the host (op/spgemm.hpp) holds: places, order and bits of C are the
 /// same. Operands are csr, or what convert() makes a csr of on a device; of the types in
@@ -33,6 +34,20 @@ inline device_matrix spgemm(cuda const& where, device_matrix const& a, device_ma
 }
 inline device_matrix spgemm(device_matrix const& a, device_matrix const& b, spgemm_options o = {}) {
   return spgemm(a.where(), a.ref(), b.ref(), o);
+}
+
+/// C = alpha A B + beta D, of which the same holds as on the host; the factors are rounded to the
+/// type of the values. Takes copies of A, B and D, and no product beside C.
+device_matrix spgemm(cuda const& where, double alpha, device_ref const& a, device_ref const& b,
+                     double beta, device_ref const& d, spgemm_options o = {});
+inline device_matrix spgemm(cuda const& where, double alpha, device_matrix const& a,
+                            device_matrix const& b, double beta, device_matrix const& d,
+                            spgemm_options o = {}) {
+  return spgemm(where, alpha, a.ref(), b.ref(), beta, d.ref(), o);
+}
+inline device_matrix spgemm(double alpha, device_matrix const& a, device_matrix const& b,
+                            double beta, device_matrix const& d, spgemm_options o = {}) {
+  return spgemm(a.where(), alpha, a, b, beta, d, o);
 }
 
 /// What C = A B would take there. Rows are counted, as the product itself does it first: all

@@ -15,6 +15,7 @@
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/over.cuh"
 #include "cuda/spgemm/sorted.cuh"
+#include "cuda/spgemm/stacked.cuh"
 #include "cuda/spgemm/survey.cuh"
 #include "cuda/spgemm/tiles.cuh"
 #include "cuda/spgemm/tiny.cuh"
@@ -260,6 +261,16 @@ device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
                result(to));
 }
 
+/// alpha A B + beta D.
+template <class V, class I, class O>
+device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+                                     cuda_result const& to, cuda_result const& keep,
+                                     cuda_product& p) {
+  auto const both = stack(static_cast<V>(p.alpha), a, b, static_cast<V>(p.beta),
+                          *static_cast<device_csr<V, I, O> const*>(p.added), p.stream);
+  return multiply(both.left.view, both.right.view, to, keep, p);
+}
+
 } // namespace
 
 #define TULLE_CUDA_SPGEMM_CELL(tag, V, I, O)                                                       \
@@ -270,7 +281,8 @@ device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
       scratch_limit const limit(to.workspace_limit);                                               \
       auto const* const of_a = static_cast<device_csr<V, I, O> const*>(a);                         \
       auto const* const of_b = static_cast<device_csr<V, I, O> const*>(b);                         \
-      new (c) device_csr<V, I, O>(multiply_over(*of_a, *of_b, to, keep, p));                       \
+      new (c) device_csr<V, I, O>(p.added ? multiply_and_add(*of_a, *of_b, to, keep, p)            \
+                                          : multiply_over(*of_a, *of_b, to, keep, p));             \
     });                                                                                            \
   }                                                                                                \
   static cuda_status fill_##tag(void const* a, void const* b, cuda_product const& p,               \

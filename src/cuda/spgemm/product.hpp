@@ -82,6 +82,8 @@ struct cuda_product {
   semiring_kind semiring = semiring_kind::plus_times;
   void const* mask = nullptr; // a csr's view, or its complement's
   bool complement = false;
+  void const* added = nullptr; // D of alpha A B + beta D, a csr's view
+  double alpha = 1, beta = 0;
   bool counts_only = false;       // C is not computed: its entries are wanted, no more
   unsigned long long entries = 0; // of C, then
   void* stream = nullptr;
