@@ -242,8 +242,8 @@ device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
   operands<V, I, O> const from(from_a, from_b, true, true, p.stream);
   auto const a = operand_of(from.a), b = operand_of(from.b);
   if (!has_mask) {
-    fill_over(p.semiring, a, b, operand_of(t), const_cast<V*>(t.val),
-              static_cast<std::uint8_t*>(nullptr), false, p.stream);
+    fill_over(p, a, b, operand_of(t), const_cast<V*>(t.val), static_cast<std::uint8_t*>(nullptr),
+              false);
     return t;
   }
   canonical<V, I, O> const mask(*static_cast<device_csr<V, I, O> const*>(p.mask), p.stream);
@@ -254,7 +254,7 @@ device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
   auto const places = static_cast<std::size_t>(t.nnz);
   scratch<std::uint8_t> const has(places, p.stream);
   scratch<V> const val(places, p.stream);
-  fill_over(p.semiring, a, b, operand_of(t), val.get(), has.get(), true, p.stream);
+  fill_over(p, a, b, operand_of(t), val.get(), has.get(), true);
   if (p.complement)
     find_outside<I, unsigned_t<O>>(operand_of(t), operand_of(mask.view), has.get(), p.stream);
   return leave(t, static_cast<V const*>(val.get()), static_cast<std::uint8_t const*>(has.get()),
