@@ -165,12 +165,13 @@ entries<V, I> take_entries(result const& to, std::size_t n) {
 
 template <class V, class I, class O>
 device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b,
-                             cuda_result const& to, cuda_result const& keep, cuda_product& p) {
+                             cuda_result const& to, cuda_result const& keep, cuda_product& p,
+                             bool are_canonical = false) {
   void* const stream = p.stream;
   auto const s = static_cast<cudaStream_t>(stream);
   result const c(to);
   kept const memory(keep, p);
-  operands<V, I, O> const from(from_a, from_b, true, true, stream);
+  operands<V, I, O> const from(from_a, from_b, !are_canonical, !are_canonical, stream);
   p.is_square = from.is_square;
   p.a_canonical = from.a.col == from_a.col;
   p.b_canonical = from.b.col == from_b.col;
@@ -268,7 +269,7 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
                                      cuda_product& p) {
   auto const both = stack(static_cast<V>(p.alpha), a, b, static_cast<V>(p.beta),
                           *static_cast<device_csr<V, I, O> const*>(p.added), p.stream);
-  return multiply(both.left.view, both.right.view, to, keep, p);
+  return multiply(both.left.view, both.right.view, to, keep, p, both.are_canonical);
 }
 
 } // namespace

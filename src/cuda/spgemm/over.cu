@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // C's values over any of the semirings, where its places are known: those of the usual product, or
-// of a mask. Of the former, rows that are tiny there are tiny here. For others a warp has up to
+// of a mask. Of the former, tiny and window rows are computed as there. For others a warp has up to
 // 1024 places of a row in shared memory and goes over the rows of B, one after the other in the
 // order of A's row, each from the first to the last column of its places; an entry's place is found
 // by a search. No semiring has a zero here: the first product is taken as it is.
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/over.cuh"
 #include "cuda/spgemm/tiny.cuh"
+#include "cuda/spgemm/window.cuh"
 #include "cuda/types.hpp"
 
 namespace tulle::simt {
@@ -95,19 +96,22 @@ template <class V, class I, class O>
 void fill_over(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked) {
   auto const rows = static_cast<std::size_t>(t.rows);
-  bool const has_tiny = !is_asked && rows_in(p, row_bin::tiny) != 0;
+  bool const has_bins = !is_asked && p.all.products != 0;
   scratch<number> const jobs(rows + 1, p.stream);
   each(rows, p.stream, [=, bins = p.bins, count = jobs.get()] __device__(std::size_t i) {
-    bool const is_tiny = has_tiny && bins[i] == row_bin::tiny;
-    number const places = is_tiny ? 0 : t.ptr[i + 1] - t.ptr[i];
+    bool const is_filled = has_bins && bins[i] <= row_bin::window;
+    number const places = is_filled ? 0 : t.ptr[i + 1] - t.ptr[i];
     count[i] = (places + over_places - 1) / over_places;
   });
   to_pointers(jobs.get(), rows, p.stream);
   auto const all = last_of(static_cast<number const*>(jobs.get()), rows, p.stream);
   with_semiring(p.semiring, [&]<class S>(S) {
     if constexpr (!is_usual<S>) // which has no need to come here without a mask
-      if (has_tiny)
+      if (has_bins) {
         fill_tiny<S>(p, a, b, t.ptr, static_cast<I*>(nullptr), val, false);
+        if (p.group_count != 0)
+          fill_windows<S>(p, a, b, t.ptr, t.col, val);
+      }
     launch(over_kernel<S, V, I, O>, all, 32, p.stream, a, a.val, b, b.val, t,
            static_cast<number const*>(jobs.get()), val, has, is_asked);
   });

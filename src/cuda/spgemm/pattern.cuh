@@ -49,6 +49,10 @@ __device__ constexpr V nothing() {
   return V(-0.0);
 }
 
+/// Others than the usual sum begin with their first product.
+template <class S>
+constexpr bool is_usual = S::kind == semiring_kind::plus_times;
+
 inline std::size_t rows_in(cuda_product const& p, row_bin b) {
   return p.all.rows[static_cast<int>(b)];
 }

@@ -38,8 +38,10 @@ void append(T* to, T const* from, O n, bool is_read, void* stream) {
 template <class V, class I, class O>
 stacked<V, I, O> stack(V alpha, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b, V beta,
                        device_csr<V, I, O> const& d, void* stream) {
-  for (auto const* const m : {&a, &b, &d})
-    canonical<V, I, O>(*m, stream); // is valid: a column of A that is too large would be D's
+  bool are_canonical = true;
+  for (auto const* const m :
+       {&a, &b, &d}) // and valid: a column of A that is too large would be D's
+    are_canonical &= canonical<V, I, O>(*m, stream).view.col == m->col;
   auto const rows = static_cast<std::size_t>(a.rows), inner = static_cast<std::size_t>(b.rows);
   I const wide = narrow<I>(inner + rows, "spgemm: rows of B and D");
   auto left = room_for<V, I, O>(a.rows, wide, static_cast<std::size_t>(a.nnz) + rows, stream);
@@ -68,7 +70,7 @@ stacked<V, I, O> stack(V alpha, device_csr<V, I, O> const& a, device_csr<V, I, O
   append(right.col->get() + b.nnz, d.col, d.nnz, true, stream);
   append(right.val->get(), b.val, b.nnz, alpha != V(0), stream);
   append(right.val->get() + b.nnz, d.val, d.nnz, beta != V(0), stream);
-  return {std::move(left), std::move(right)};
+  return {std::move(left), std::move(right), are_canonical};
 }
 
 #define TULLE_STACKED(tag, V, I, O)                                                                \

@@ -11,6 +11,7 @@ namespace tulle::simt {
 template <class V, class I, class O>
 struct stacked {
   scratch_csr<V, I, O> left, right;
+  bool are_canonical;
 };
 template <class V, class I, class O>
 stacked<V, I, O> stack(V alpha, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b, V beta,

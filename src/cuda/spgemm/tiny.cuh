@@ -16,10 +16,6 @@ namespace {
 constexpr int tiny_threads = 128;
 constexpr int staged_entries = 17 * tiny_threads; // of a block's rows; more are written directly
 
-/// Others than the usual sum have nothing to begin with.
-template <class S>
-constexpr bool is_usual = S::kind == semiring_kind::plus_times;
-
 /// f(place, column, sum over S) for each entry of row i, in order; returns how many. The values of
 /// an operand are read where there are any.
 template <int terms, bool has_values, class S, class V, class I, class O, class F>
