@@ -137,7 +137,10 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
           "Layouts, separated by commas: sell, sell:chunk=4; all: every format; every: all layouts")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--peers", o->peers, "Peers, separated by commas; all or none")
+  command
+      ->add_option(
+          "--peers", o->peers,
+          "Peers, separated by commas; all or none; cusparse:reuse for variants that begin so")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--value", o->value, "Value type")

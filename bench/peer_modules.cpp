@@ -88,18 +88,24 @@ bool is_wanted(std::vector<std::string> const& list, std::string const& name) {
 
 std::vector<contestant> ask_peers(std::vector<std::string> const& wanted,
                                   any_problem const& problem, std::vector<std::string>& remarks) {
-  for (auto const& name : wanted)
+  std::map<std::string, std::vector<std::string>> starts; // of variants, by peer
+  for (auto const& text : wanted) {
+    std::string const name = text.substr(0, text.find(':'));
     if (name != "all" && name != "none" && !modules().contains(name))
       fail(errc::unsupported, "no peer is called '%s'; built are: %s", name.c_str(),
            fmt::format("{}", fmt::join(peer_names(), ", ")).c_str());
+    starts[name].push_back(text == name ? "" : text.substr(name.size() + 1));
+  }
   std::vector<contestant> all;
   if (!has(isa::avx2)) // what the modules are compiled for
     return all;
   for (auto const& name : peer_names())
-    if (is_wanted(wanted, name))
+    if (auto const of = starts.find(starts.contains("all") ? "all" : name); of != starts.end())
       try {
         for (auto& c : ask_peer(name, problem))
-          all.push_back(std::move(c));
+          if (std::any_of(of->second.begin(), of->second.end(),
+                          [&](auto const& start) { return c.format.starts_with(start); }))
+            all.push_back(std::move(c));
       } catch (std::exception const& e) {
         remarks.push_back(fmt::format("{} takes no part: {}", name, e.what()));
       }

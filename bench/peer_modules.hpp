@@ -21,8 +21,8 @@ std::vector<contestant> ask_peer(std::string const& name, any_problem const& pro
 
 /// Whether a list from the command line names it: by name, or by "all".
 bool is_wanted(std::vector<std::string> const& list, std::string const& name);
-/// What the wanted peers offer; a peer that fails is a remark. errc::unsupported for a name that is
-/// no peer's.
+/// What the wanted peers offer; of "cusparse:reuse" those whose format begins with what follows the
+/// colon. A peer that fails is a remark. errc::unsupported for a name that is no peer's.
 std::vector<contestant> ask_peers(std::vector<std::string> const& wanted,
                                   any_problem const& problem, std::vector<std::string>& remarks);
 

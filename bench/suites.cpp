@@ -59,12 +59,20 @@ list files_in(std::string const& folder) {
   return files;
 }
 
-// The matrices of Liu's thesis, table A.1: the file itself where the folder has it, else a
-// stand-in.
-list thesis(std::string const& folder) {
+// Those of its table 9.2, which are squared.
+list const squared{"cant",     "mac_econ_fwd500", "mc2depi",       "filter3D",     "pwtk",
+                   "shipsec1", "rma10",           "pdb1HYS",       "consph",       "2cubes_sphere",
+                   "cop20k_A", "cage12",          "hood",          "m133-b3",      "majorbasis",
+                   "mario002", "mono_500Hz",      "offshore",      "patents_main", "poisson3Da",
+                   "scircuit", "webbase-1M",      "conf5_4-8x8-20"};
+
+// The matrices of Liu's thesis, table A.1, or 9.2 for products: the file itself where the folder
+// has it, else a stand-in.
+list thesis(std::string const& folder, std::string const& op) {
   list all;
   for (gen::model const& m : gen::models())
-    if (std::string(m.sources).find('L') != std::string::npos) {
+    if (op == "spgemm" ? std::find(squared.begin(), squared.end(), m.name) != squared.end()
+                       : std::string(m.sources).find('L') != std::string::npos) {
       std::string found = "gen:like:" + std::string(m.name);
       for (char const* const ending : {".mtx", ".mtx.gz"}) {
         auto const file = std::filesystem::path(folder) / (std::string(m.name) + ending);
@@ -96,7 +104,7 @@ std::vector<std::string> matrices_of(options const& o, std::string const& op) {
     return files_in(o.folder);
   }
   if (o.suite == "thesis")
-    return thesis(o.folder);
+    return thesis(o.folder, op);
   if (op == "dynamic" && o.suite.empty())
     return o.how == effort::quick ? growing_quickly : growing;
   bool const big = o.suite == "large" || (o.suite.empty() && o.backend != "cpu");

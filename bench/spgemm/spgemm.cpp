@@ -223,12 +223,10 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
         c.contestants.push_back(
             make_there<V, I>(there_a, there_b, p.threads, watch, keeps_memory, {}));
       c.contestants.push_back(make_planned_there<V, I>(there_a, there_b, p.threads, watch));
-      for (std::size_t m = 1; m < spgemm_method_count; ++m) {
-        auto const method = static_cast<spgemm_method>(m);
-        if (method != spgemm_method::merge && is_wanted(o.methods, name(method)))
+      for (std::size_t m = 1; m < spgemm_method_count; ++m)
+        if (auto const method = static_cast<spgemm_method>(m); is_wanted(o.methods, name(method)))
           c.contestants.push_back(
               make_there<V, I>(there_a, there_b, p.threads, watch, false, {.method = method}));
-      }
     }
   }
   for (auto& peer : ask_peers(o.peers, {over_types<spgemm_problem>(p), o.backend}, remarks))

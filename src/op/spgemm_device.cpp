@@ -32,8 +32,7 @@ void check_operand(char const* which, matrix_ref const& m) {
   dispatch::check_present("spgemm", m);
 }
 
-cuda_spgemm_kernel const& check_product(device_ref const& a, device_ref const& b,
-                                        spgemm_options const& o) {
+cuda_spgemm_kernel const& check_product(device_ref const& a, device_ref const& b) {
   check_operand("A", a.matrix);
   check_operand("B", b.matrix);
   if (a.matrix.type != b.matrix.type)
@@ -42,12 +41,20 @@ cuda_spgemm_kernel const& check_product(device_ref const& a, device_ref const& b
   if (a.matrix.cols != b.matrix.rows)
     fail(errc::shape_mismatch, "spgemm: A is %zu x %zu but B is %zu x %zu", a.matrix.rows,
          a.matrix.cols, b.matrix.rows, b.matrix.cols);
-  if (o.method == spgemm_method::merge)
-    fail(errc::unsupported, "spgemm: cuda has no method '%s'", name(o.method));
   cuda_spgemm_kernel const* const kernel = loaded_cuda().spgemm(static_cast<int>(a.matrix.type));
   if (!kernel)
     fail(errc::unsupported, "spgemm: cuda has no kernel for %s", name(a.matrix.type));
   return *kernel;
+}
+
+/// A third operand, in the place of C.
+void check_third(char const* which, matrix_ref const& m, matrix_ref const& a, matrix_ref const& b) {
+  check_operand(which, m);
+  if (m.type != a.type)
+    fail(errc::unsupported, "spgemm: %s is of %s and A of %s", which, name(m.type), name(a.type));
+  if (m.rows != a.rows || m.cols != b.cols)
+    fail(errc::shape_mismatch, "spgemm: %s is %zu x %zu but A B is %zu x %zu", which, m.rows,
+         m.cols, a.rows, b.cols);
 }
 
 device_matrix multiply(cuda const& where, cuda_spgemm_kernel const& kernel, device_ref const& a,
@@ -81,6 +88,8 @@ std::string summary(cuda_product const& p) {
     text += ", " + std::to_string(p.group_count) + " groups of window rows";
   if (p.bands > 1)
     text += ", bands of " + std::to_string(p.tiles) + " tiles";
+  if (p.method == spgemm_method::thesis)
+    text += ", of 38 bins";
   if (p.method == spgemm_method::global_esc)
     text += ", counted so and filled by sorts of many rows";
   return text;
@@ -112,27 +121,33 @@ device_matrix multiply_once(cuda const& where, cuda_spgemm_kernel const& kernel,
 
 device_matrix spgemm(cuda const& where, device_ref const& a, device_ref const& b,
                      spgemm_options o) {
-  auto const& kernel = check_product(a, b, o);
+  auto const& kernel = check_product(a, b);
   cuda_product product;
   product.method = o.method;
   return multiply_once(where, kernel, a, b, product);
 }
 
+device_matrix spgemm(cuda const& where, double alpha, device_ref const& a, device_ref const& b,
+                     double beta, device_ref const& d, spgemm_options o) {
+  auto const& kernel = check_product(a, b);
+  check_third("D", d.matrix, a.matrix, b.matrix);
+  as_csr const of_d(d, where);
+  cuda_product product;
+  product.method = o.method;
+  product.added = of_d.ref.matrix.view;
+  product.alpha = alpha;
+  product.beta = beta;
+  return multiply_once(where, kernel, a, b, product);
+}
+
 device_matrix detail::spgemm_over(cuda const& where, device_mask const* mask, semiring_kind s,
                                   device_ref const& a, device_ref const& b) {
-  auto const& kernel = check_product(a, b, {});
+  auto const& kernel = check_product(a, b);
   cuda_product product;
   product.semiring = s;
   if (!mask)
     return multiply_once(where, kernel, a, b, product);
-  matrix_ref const& m = mask->base.matrix;
-  check_operand("the mask", m);
-  if (m.type != a.matrix.type)
-    fail(errc::unsupported, "spgemm: the mask is of %s and A of %s", name(m.type),
-         name(a.matrix.type));
-  if (m.rows != a.matrix.rows || m.cols != b.matrix.cols)
-    fail(errc::shape_mismatch, "spgemm: the mask is %zu x %zu but A B is %zu x %zu", m.rows, m.cols,
-         a.matrix.rows, b.matrix.cols);
+  check_third("the mask", mask->base.matrix, a.matrix, b.matrix);
   as_csr const of_mask(mask->base, where);
   product.mask = of_mask.ref.matrix.view;
   product.complement = mask->complement;
@@ -140,7 +155,7 @@ device_matrix detail::spgemm_over(cuda const& where, device_mask const* mask, se
 }
 
 product_forecast spgemm_forecast(cuda const& where, device_ref const& a, device_ref const& b) {
-  auto const& kernel = check_product(a, b, {});
+  auto const& kernel = check_product(a, b);
   cuda_product product;
   product.counts_only = true;
   multiply_once(where, kernel, a, b, product);
@@ -177,7 +192,7 @@ spgemm_plan<device_matrix, void, void>::spgemm_plan(cuda const& where, device_re
   auto const start = std::chrono::steady_clock::now();
   state& s = *state_;
   s.where = where;
-  s.kernel = &check_product(a, b, o);
+  s.kernel = &check_product(a, b);
   if (a.matrix.format != format::csr || b.matrix.format != format::csr)
     fail(errc::unsupported, "spgemm: a plan is for csr, A is a %s and B a %s; see convert()",
          name(a.matrix.format), name(b.matrix.format));
@@ -208,7 +223,7 @@ device_matrix const& spgemm_plan<device_matrix, void, void>::run(device_ref cons
   if (!state_)
     fail(errc::bad_structure, "spgemm: the plan was moved from");
   state const& s = *state_;
-  check_product(a, b, {});
+  check_product(a, b);
   auto const same = [](matrix_ref const& m, matrix_ref const& planned) {
     return m.format == planned.format && m.type == planned.type && m.rows == planned.rows &&
            m.cols == planned.cols && m.nnz == planned.nnz;

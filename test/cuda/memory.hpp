@@ -10,6 +10,16 @@
 
 namespace tulle::test {
 
+/// Bytes that the device's pool has given and not got back.
+inline std::size_t used_of_pool() {
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t used = 0;
+  cudaDeviceSynchronize();
+  cudaDeviceGetDefaultMemPool(&pool, 0);
+  cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
+  return static_cast<std::size_t>(used);
+}
+
 /// Device memory that is counted and fails when told to.
 struct counted final : std::pmr::memory_resource {
   std::size_t now = 0, most = 0; // bytes

@@ -7,37 +7,17 @@
 #include "tulle/op/spgemm_device.hpp"
 
 #include "cuda/memory.hpp"
-#include "cuda/there.hpp"
+#include "cuda/product.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 
 #include <cmath>
-#include <cstdlib>
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 #include <memory_resource>
 
 namespace tulle::test::spgemm_test {
 namespace {
-
-/// f(the csr inside), whose type run time tells.
-template <class F>
-auto with_csr(any_matrix const& a, F&& f) {
-  return visit(a.type(), [&](auto types) {
-    using T = decltype(types);
-    return f(*a.get_if<csr<typename T::value, typename T::index, typename T::offset>>());
-  });
-}
-
-testing::AssertionResult same_as(device_matrix const& there, any_matrix const& wanted) {
-  if (there.type() != wanted.type() || there.format() != format::csr)
-    return testing::AssertionFailure() << "a " << name(there.format());
-  any_matrix const here = download(there);
-  return with_csr(wanted, [&](auto const& c) {
-    using owner = std::remove_cvref_t<decltype(c)>;
-    return same_arrays(here.get_if<owner>()->view(), c.view());
-  });
-}
 
 /// The path of a plan for a b, after what comes out of it is what comes out on the cpu; so does
 /// the product without a plan, twice.
@@ -65,10 +45,6 @@ std::string expect_square(any_matrix const& a, std::string const& what) {
   return plan.path();
 }
 
-bool is_quick() {
-  return std::getenv("TULLE_TEST_QUICK") != nullptr;
-}
-
 /// Rows of b's for a product with a: of few and many lengths.
 csr<double> factor_for(csr<double> const& a, std::int32_t cols, unsigned seed) {
   std::vector<std::int32_t> lengths;
@@ -90,10 +66,6 @@ class cuda_spgemm : public testing::TestWithParam<type_tag> {
 protected:
   type_tag const type = GetParam();
 };
-constexpr type_tag product_types[] = {
-#define TULLE_TAG(tag, V, I, O) type_tag::tag,
-    TULLE_TYPES(TULLE_TAG) type_tag::f32_i32_i64, type_tag::f64_i32_i64};
-#undef TULLE_TAG
 INSTANTIATE_TEST_SUITE_P(types, cuda_spgemm, testing::ValuesIn(product_types),
                          [](auto const& info) { return name(info.param); });
 
@@ -142,9 +114,15 @@ TEST_P(cuda_spgemm, does_as_it_is_told) {
   struct {
     spgemm_method method;
     char const* path;
-  } const cases[] = {{spgemm_method::tiny, " tiny"},   {spgemm_method::heap, " heap"},
-                     {spgemm_method::esc, " esc 256"}, {spgemm_method::hash, " hash 256"},
-                     {spgemm_method::dense, " tiled"}, {spgemm_method::global_esc, "sorts"}};
+  } const cases[] = {{spgemm_method::tiny, " tiny"},
+                     {spgemm_method::heap, " heap"},
+                     {spgemm_method::esc, " esc 256"},
+                     {spgemm_method::hash, " hash 256"},
+                     {spgemm_method::dense, " tiled"},
+                     {spgemm_method::global_esc, "sorts"},
+                     {spgemm_method::merge, " merge"},
+                     {spgemm_method::thesis, " merge, "},
+                     {spgemm_method::thesis, " heap, of 38 bins"}};
   std::vector<std::pair<any_matrix, any_matrix>> products;
   for (animal const& animal : zoo())
     if (animal.matrix.val.size() <= (is_quick() ? 1'000u : 5'000u))
@@ -290,8 +268,6 @@ TEST(cuda, products_that_cannot_be_are_refused) {
   EXPECT_TRUE(
       fails_with(errc::unsupported, {"spgemm", "f64_i32", "f32_i32"}, [&] { spgemm(a, f32); }));
   device_matrix const b = upload(random("random:40:20:300"));
-  EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "cuda", "merge"},
-                         [&] { spgemm(a, b, {.method = spgemm_method::merge}); }));
   EXPECT_TRUE(fails_with(errc::bad_structure, {"nothing"}, [&] { spgemm(a, device_matrix()); }));
   std::vector<int> const row_ptr = {0, 1, 2, 3}, col = {0, 7, 2};
   std::vector<double> const val = {1, 2, 3};

@@ -21,12 +21,27 @@ struct galerkin_options {
 
 namespace detail {
 
-/// Products of X Y, and of Z with it if Z's rows, or columns, are as long as they are on average.
-template <class V, class I, class O>
-double products_of_both(where const& w, csr_view<V, I, O> const& x, csr_view<V, I, O> const& y,
-                        double mean_of_z) {
-  product_forecast const f = spgemm_forecast(w, x, y, 200);
-  return static_cast<double>(f.products) + f.entries * mean_of_z;
+/// errc::shape_mismatch where R A P is not one.
+template <class R, class A, class P>
+void check_galerkin(R const& r, A const& a, P const& p) {
+  if (r.cols != a.rows || a.cols != p.rows)
+    fail(errc::shape_mismatch, "galerkin: R is %lld x %lld, A %lld x %lld, P %lld x %lld",
+         static_cast<long long>(r.rows), static_cast<long long>(r.cols),
+         static_cast<long long>(a.rows), static_cast<long long>(a.cols),
+         static_cast<long long>(p.rows), static_cast<long long>(p.cols));
+}
+
+/// The one with fewer products: of each entry of the first product the second makes as many as P's
+/// rows, or R's columns, are long on average.
+template <class R, class P>
+galerkin_order cheaper_order(product_forecast const& ra, P const& p, product_forecast const& ap,
+                             R const& r) {
+  auto const mean = [](auto entries, auto lines) {
+    return static_cast<double>(entries) / static_cast<double>(lines > 0 ? lines : 1);
+  };
+  double const ra_first = static_cast<double>(ra.products) + ra.entries * mean(p.nnz, p.rows);
+  double const ap_first = static_cast<double>(ap.products) + ap.entries * mean(r.nnz, r.cols);
+  return ra_first < ap_first ? galerkin_order::ra_first : galerkin_order::ap_first;
 }
 
 } // namespace detail
@@ -37,21 +52,10 @@ auto galerkin(where const& w, R const& r, A const& a, P const& p, galerkin_optio
   auto const of_r = detail::hub_of(r, w.as_cpu());
   auto const of_a = detail::hub_of(a, w.as_cpu());
   auto const of_p = detail::hub_of(p, w.as_cpu());
-  if (of_r.view.cols != of_a.view.rows || of_a.view.cols != of_p.view.rows)
-    fail(errc::shape_mismatch, "galerkin: R is %lld x %lld, A %lld x %lld, P %lld x %lld",
-         static_cast<long long>(of_r.view.rows), static_cast<long long>(of_r.view.cols),
-         static_cast<long long>(of_a.view.rows), static_cast<long long>(of_a.view.cols),
-         static_cast<long long>(of_p.view.rows), static_cast<long long>(of_p.view.cols));
-  if (o.order == galerkin_order::automatic) {
-    auto const mean = [](auto entries, auto lines) {
-      return static_cast<double>(entries) / static_cast<double>(lines > 0 ? lines : 1);
-    };
-    double const ra =
-        detail::products_of_both(w, of_r.view, of_a.view, mean(of_p.view.nnz, of_p.view.rows));
-    double const ap =
-        detail::products_of_both(w, of_a.view, of_p.view, mean(of_r.view.nnz, of_r.view.cols));
-    o.order = ra < ap ? galerkin_order::ra_first : galerkin_order::ap_first;
-  }
+  detail::check_galerkin(of_r.view, of_a.view, of_p.view);
+  if (o.order == galerkin_order::automatic)
+    o.order = detail::cheaper_order(spgemm_forecast(w, of_r.view, of_a.view, 200), of_p.view,
+                                    spgemm_forecast(w, of_a.view, of_p.view, 200), of_r.view);
   if (o.order == galerkin_order::ra_first)
     return spgemm(w, spgemm(w, of_r.view, of_a.view), of_p.view);
   return spgemm(w, of_r.view, spgemm(w, of_a.view, of_p.view));

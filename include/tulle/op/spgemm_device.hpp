@@ -6,18 +6,19 @@
 ///     auto c = tulle::spgemm(tulle::cuda{.stream = s}, da, db);
 ///     auto plan = tulle::spgemm_plan(da, db);                             // once per two patterns
 ///     auto const& c = tulle::spgemm(plan, da, db);                        // new values
+///     auto c = tulle::spgemm(2.0, da, db, -1.0, dd);                      // 2 A B - D
 ///
 /// What is said of spgemm on the host (op/spgemm.hpp) holds: places, order and bits of C are the
 /// same. Operands are csr, or what convert() makes a csr of on a device; of the types in
 /// TULLE_TYPES, and csr of float or double with 32-bit indices and 64-bit offsets. There are all
-/// methods but merge (esc and hash for up to 4096 products of a row, heap for up to 32 entries of
-/// A's; others are tiled, by heap as by automatic), and C is always sorted.
+/// methods (esc and hash for up to 4096 products of a row, heap for up to 32 entries of A's; others
+/// are tiled, by heap as by automatic), and C is always sorted.
 ///
 /// C is allocated once, as large as it is. Beside it a call takes a byte for each row of A, up to
 /// two indices for each of those that are not short, and, where rows have more than 4096 products
 /// far apart, 52 MiB at most, or two offsets a row of B if those are more. Under a workspace_limit
 /// that is less, such rows go over B in more turns; what does not fit at all is
-/// errc::out_of_memory.
+/// errc::out_of_memory. global_esc, merge and thesis take more, and do not go in turns to save it.
 #pragma once
 #include "tulle/core/device_matrix.hpp"
 #include "tulle/op/spgemm_forecast.hpp"
@@ -33,6 +34,20 @@ inline device_matrix spgemm(cuda const& where, device_matrix const& a, device_ma
 }
 inline device_matrix spgemm(device_matrix const& a, device_matrix const& b, spgemm_options o = {}) {
   return spgemm(a.where(), a.ref(), b.ref(), o);
+}
+
+/// C = alpha A B + beta D, of which the same holds as on the host; the factors are rounded to the
+/// type of the values. Takes copies of A, B and D, and no product beside C.
+device_matrix spgemm(cuda const& where, double alpha, device_ref const& a, device_ref const& b,
+                     double beta, device_ref const& d, spgemm_options o = {});
+inline device_matrix spgemm(cuda const& where, double alpha, device_matrix const& a,
+                            device_matrix const& b, double beta, device_matrix const& d,
+                            spgemm_options o = {}) {
+  return spgemm(where, alpha, a.ref(), b.ref(), beta, d.ref(), o);
+}
+inline device_matrix spgemm(double alpha, device_matrix const& a, device_matrix const& b,
+                            double beta, device_matrix const& d, spgemm_options o = {}) {
+  return spgemm(a.where(), alpha, a, b, beta, d, o);
 }
 
 /// What C = A B would take there. Rows are counted, as the product itself does it first: all
@@ -60,7 +75,7 @@ public:
   std::size_t bytes() const noexcept;
 
   /// On the plan's stream; not waited for, unless an operand is not canonical or the method is
-  /// global_esc, which takes memory too.
+  /// global_esc, merge or thesis, which take memory too.
   device_matrix const& run(device_ref const& a, device_ref const& b);
 
 private:

@@ -55,10 +55,10 @@ struct list_scratch {
   std::byte* heap;
 
   static i64 listed(spgemm_task const& t, i64 cols) {
-    return t.all.listed < cols || t.wanted == spgemm_method::esc ||
-                   t.wanted == spgemm_method::automatic || t.wanted == spgemm_method::tiny
-               ? t.all.listed
-               : cols;
+    using enum spgemm_method;
+    bool const is_expanded = t.wanted == esc || t.wanted == automatic || t.wanted == tiny;
+    i64 const most = t.wanted == thesis && cols < thesis_esc ? thesis_esc : cols;
+    return t.all.listed < most || is_expanded ? t.all.listed : most;
   }
   static bool has(spgemm_task const& t, row_kind k) { return t.all.rows[static_cast<int>(k)] > 0; }
   /// Lays all arrays out from `at`; returns where they end.

@@ -23,6 +23,9 @@ constexpr i64 columns_a_product = 64;
 // 200000 columns, two threads of Zen 4, s: esc 0.54, hash 0.95, dense 1.73.
 constexpr i64 esc_limit = 1024;
 
+// Products of a row that Liu's bins 2 to 32 and 33 to 36 take; the last one has the others.
+constexpr i64 thesis_heap = 32, thesis_esc = 512;
+
 template <class I, class O>
 struct pattern {
   I rows, cols;
@@ -133,6 +136,11 @@ struct product_pattern {
     case spgemm_method::dense:
       columns(i, e);
       return row_kind::dense;
+    case spgemm_method::thesis:
+      return a.length(i) * e.products == 1 ? row_kind::copy
+             : e.products <= thesis_heap   ? row_kind::heap
+             : e.products <= thesis_esc    ? row_kind::esc
+                                           : row_kind::merge;
     default:
       break;
     }

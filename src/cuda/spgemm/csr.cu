@@ -15,6 +15,7 @@
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/over.cuh"
 #include "cuda/spgemm/sorted.cuh"
+#include "cuda/spgemm/stacked.cuh"
 #include "cuda/spgemm/survey.cuh"
 #include "cuda/spgemm/tiles.cuh"
 #include "cuda/spgemm/tiny.cuh"
@@ -95,6 +96,8 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
   launch(deal_kernel<I>, ceil_div(rows, std::size_t{each_threads}), each_threads, s, rows,
          static_cast<row_bin const*>(p.bins), same, most_group_rows, static_cast<I*>(p.list),
          static_cast<window_group<I>*>(p.groups), places.get());
+  if (p.method == spgemm_method::thesis)
+    order_heap_rows(p, a, b);
   if (windows != 0)
     p.group_count =
         static_cast<std::int64_t>(fetch(places.get() + static_cast<int>(row_bin::window), 1, s)[0]);
@@ -103,7 +106,7 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
 
 template <class I, class O>
 void make_room_for_tiles(cuda_product& p, pattern<I, O> const& b, kept const& memory) {
-  if (rows_in(p, row_bin::tiled) == 0)
+  if (rows_in(p, row_bin::tiled) == 0 || is_merging(p.method))
     return;
   plan_tiles(p, b);
   auto const each_row = static_cast<std::size_t>(p.tiles + 1);
@@ -123,9 +126,12 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
   I const* const col = c_col;
   if (p.method == spgemm_method::global_esc)
     return fill_global_esc(p, a, b, c_ptr, c_col, c_val);
-  fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
+  if (is_merging(p.method))
+    fill_merge(p, a, b, c_ptr, c_col, c_val);
+  else
+    fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
   fill_heap(p, a, b, c_ptr, c_col, c_val);
-  if (p.method == spgemm_method::esc) {
+  if (is_sorting(p.method)) {
     fill_esc(p, a, b, c_ptr, c_col, c_val);
   } else if (p.method == spgemm_method::hash) {
     fill_hash(p, a, b, c_ptr, c_col, c_val);
@@ -159,12 +165,13 @@ entries<V, I> take_entries(result const& to, std::size_t n) {
 
 template <class V, class I, class O>
 device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b,
-                             cuda_result const& to, cuda_result const& keep, cuda_product& p) {
+                             cuda_result const& to, cuda_result const& keep, cuda_product& p,
+                             bool are_canonical = false) {
   void* const stream = p.stream;
   auto const s = static_cast<cudaStream_t>(stream);
   result const c(to);
   kept const memory(keep, p);
-  operands<V, I, O> const from(from_a, from_b, true, true, stream);
+  operands<V, I, O> const from(from_a, from_b, !are_canonical, !are_canonical, stream);
   p.is_square = from.is_square;
   p.a_canonical = from.a.col == from_a.col;
   p.b_canonical = from.b.col == from_b.col;
@@ -187,8 +194,11 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   deal(p, a, b, memory);
   make_room_for_tiles(p, b, memory);
 
-  count_tiles(p, a, b, c_ptr);
-  if (p.method == spgemm_method::esc)
+  if (is_merging(p.method))
+    count_merge(p, a, b, c_ptr);
+  else
+    count_tiles(p, a, b, c_ptr);
+  if (is_sorting(p.method))
     count_esc(p, a, b, c_ptr);
   else if (p.method == spgemm_method::hash)
     count_hash(p, a, b, c_ptr);
@@ -233,8 +243,8 @@ device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
   operands<V, I, O> const from(from_a, from_b, true, true, p.stream);
   auto const a = operand_of(from.a), b = operand_of(from.b);
   if (!has_mask) {
-    fill_over(p.semiring, a, b, operand_of(t), const_cast<V*>(t.val),
-              static_cast<std::uint8_t*>(nullptr), false, p.stream);
+    fill_over(p, a, b, operand_of(t), const_cast<V*>(t.val), static_cast<std::uint8_t*>(nullptr),
+              false);
     return t;
   }
   canonical<V, I, O> const mask(*static_cast<device_csr<V, I, O> const*>(p.mask), p.stream);
@@ -245,11 +255,21 @@ device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
   auto const places = static_cast<std::size_t>(t.nnz);
   scratch<std::uint8_t> const has(places, p.stream);
   scratch<V> const val(places, p.stream);
-  fill_over(p.semiring, a, b, operand_of(t), val.get(), has.get(), true, p.stream);
+  fill_over(p, a, b, operand_of(t), val.get(), has.get(), true);
   if (p.complement)
     find_outside<I, unsigned_t<O>>(operand_of(t), operand_of(mask.view), has.get(), p.stream);
   return leave(t, static_cast<V const*>(val.get()), static_cast<std::uint8_t const*>(has.get()),
                result(to));
+}
+
+/// alpha A B + beta D.
+template <class V, class I, class O>
+device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+                                     cuda_result const& to, cuda_result const& keep,
+                                     cuda_product& p) {
+  auto const both = stack(static_cast<V>(p.alpha), a, b, static_cast<V>(p.beta),
+                          *static_cast<device_csr<V, I, O> const*>(p.added), p.stream);
+  return multiply(both.left.view, both.right.view, to, keep, p, both.are_canonical);
 }
 
 } // namespace
@@ -262,7 +282,8 @@ device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
       scratch_limit const limit(to.workspace_limit);                                               \
       auto const* const of_a = static_cast<device_csr<V, I, O> const*>(a);                         \
       auto const* const of_b = static_cast<device_csr<V, I, O> const*>(b);                         \
-      new (c) device_csr<V, I, O>(multiply_over(*of_a, *of_b, to, keep, p));                       \
+      new (c) device_csr<V, I, O>(p.added ? multiply_and_add(*of_a, *of_b, to, keep, p)            \
+                                          : multiply_over(*of_a, *of_b, to, keep, p));             \
     });                                                                                            \
   }                                                                                                \
   static cuda_status fill_##tag(void const* a, void const* b, cuda_product const& p,               \

@@ -30,9 +30,10 @@ inline void check_keys(char const* method, long long cols) {
   template <class V, class I, class O>                                                             \
   void fill_##method(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,  \
                      O* c_ptr, I* c_col, V* c_val);
-TULLE_DECLARE_FORCED(esc)  // esc.cu
-TULLE_DECLARE_FORCED(hash) // hash.cu
-TULLE_DECLARE_FORCED(heap) // heap.cu
+TULLE_DECLARE_FORCED(esc)   // esc.cu
+TULLE_DECLARE_FORCED(hash)  // hash.cu
+TULLE_DECLARE_FORCED(heap)  // heap.cu
+TULLE_DECLARE_FORCED(merge) // merge.cu; waits for the device
 
 /// C by a sort of all products of many rows, as many as there is memory for: global_esc.cu. Its
 /// rows are counted before. Waits for the device.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // C's values over any of the semirings, where its places are known: those of the usual product, or
-// of a mask. A warp has up to 1024 places of a row in shared memory and goes over the rows of B,
-// one after the other in the order of A's row, each from the first to the last column of its
-// places; an entry's place is found by a search. No semiring has a zero here: the first product is
-// taken as it is.
+// of a mask. Of the former, tiny and window rows are computed as there. For others a warp has up to
+// 1024 places of a row in shared memory and goes over the rows of B, one after the other in the
+// order of A's row, each from the first to the last column of its places; an entry's place is found
+// by a search. No semiring has a zero here: the first product is taken as it is.
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/over.cuh"
+#include "cuda/spgemm/tiny.cuh"
+#include "cuda/spgemm/window.cuh"
 #include "cuda/types.hpp"
 
 namespace tulle::simt {
@@ -91,17 +93,26 @@ void with_semiring(semiring_kind s, F&& f) {
 } // namespace
 
 template <class V, class I, class O>
-void fill_over(semiring_kind s, operand<V, I, O> const& a, operand<V, I, O> const& b,
-               pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked, void* stream) {
+void fill_over(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+               pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked) {
   auto const rows = static_cast<std::size_t>(t.rows);
-  scratch<number> const jobs(rows + 1, stream);
-  each(rows, stream, [=, count = jobs.get()] __device__(std::size_t i) {
-    count[i] = (static_cast<number>(t.ptr[i + 1] - t.ptr[i]) + over_places - 1) / over_places;
+  bool const has_bins = !is_asked && p.all.products != 0;
+  scratch<number> const jobs(rows + 1, p.stream);
+  each(rows, p.stream, [=, bins = p.bins, count = jobs.get()] __device__(std::size_t i) {
+    bool const is_filled = has_bins && bins[i] <= row_bin::window;
+    number const places = is_filled ? 0 : t.ptr[i + 1] - t.ptr[i];
+    count[i] = (places + over_places - 1) / over_places;
   });
-  to_pointers(jobs.get(), rows, stream);
-  auto const all = last_of(static_cast<number const*>(jobs.get()), rows, stream);
-  with_semiring(s, [&]<class S>(S) {
-    launch(over_kernel<S, V, I, O>, all, 32, stream, a, a.val, b, b.val, t,
+  to_pointers(jobs.get(), rows, p.stream);
+  auto const all = last_of(static_cast<number const*>(jobs.get()), rows, p.stream);
+  with_semiring(p.semiring, [&]<class S>(S) {
+    if constexpr (!is_usual<S>) // which has no need to come here without a mask
+      if (has_bins) {
+        fill_tiny<S>(p, a, b, t.ptr, static_cast<I*>(nullptr), val, false);
+        if (p.group_count != 0)
+          fill_windows<S>(p, a, b, t.ptr, t.col, val);
+      }
+    launch(over_kernel<S, V, I, O>, all, 32, p.stream, a, a.val, b, b.val, t,
            static_cast<number const*>(jobs.get()), val, has, is_asked);
   });
 }
@@ -151,9 +162,9 @@ TULLE_OUTSIDE(std::int32_t, std::uint32_t)
 TULLE_OUTSIDE(std::int64_t, std::uint64_t)
 TULLE_OUTSIDE(std::int32_t, std::uint64_t)
 #define TULLE_OVER(tag, V, I, O)                                                                   \
-  template void fill_over(semiring_kind, operand<V, I, unsigned_t<O>> const&,                      \
+  template void fill_over(cuda_product const&, operand<V, I, unsigned_t<O>> const&,                \
                           operand<V, I, unsigned_t<O>> const&, pattern<I, unsigned_t<O>> const&,   \
-                          V*, std::uint8_t*, bool, void*);                                         \
+                          V*, std::uint8_t*, bool);                                                \
   template device_csr<V, I, O> leave(device_csr<V, I, O> const&, V const*, std::uint8_t const*,    \
                                      result const&);
 TULLE_PRODUCT_TYPES(TULLE_OVER)

@@ -7,11 +7,11 @@
 
 namespace tulle::simt {
 
-/// val[k], at the k-th place of t: the sum over a semiring of the products that fall on it. has[k]
-/// says whether any does, where it is asked.
+/// val[k], at the k-th place of t: the sum over p's semiring of the products that fall on it.
+/// has[k] says whether any does, where it is asked; where it is not, t has the places of A B.
 template <class V, class I, class O>
-void fill_over(semiring_kind s, operand<V, I, O> const& a, operand<V, I, O> const& b,
-               pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked, void* stream);
+void fill_over(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+               pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked);
 
 /// has[k]: the k-th place of t is none of the mask's.
 template <class I, class O>

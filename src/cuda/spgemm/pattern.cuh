@@ -18,6 +18,8 @@ inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_produc
 inline constexpr int heap_terms = 32; // entries of A's row
 // Products of the three bins of short rows; above, tiles.
 inline constexpr int short_s = 256, short_m = 1024, short_l = 4096;
+// Products of a row that Liu's bins 1 to 32 and 33 to 36 take; the last one has the others.
+inline constexpr int thesis_heap = 32, thesis_esc = 512;
 
 /// Offsets as kernels have them: their loops step up to 160 beyond the last entry, and there may be
 /// 2^31 - 1.
@@ -46,6 +48,10 @@ template <class V>
 __device__ constexpr V nothing() {
   return V(-0.0);
 }
+
+/// Others than the usual sum begin with their first product.
+template <class S>
+constexpr bool is_usual = S::kind == semiring_kind::plus_times;
 
 inline std::size_t rows_in(cuda_product const& p, row_bin b) {
   return p.all.rows[static_cast<int>(b)];

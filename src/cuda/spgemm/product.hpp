@@ -19,18 +19,33 @@ enum class row_bin : std::uint8_t {
   short_s, // a block in shared memory, of three sizes; products sorted by column, or hashed
   short_m,
   short_l,
-  tiled, // a warp each tile of columns, sums in a dense accumulator
+  tiled, // a warp each tile of columns, sums in a dense accumulator; or merged, where asked for
   heap,  // a thread, the heads of up to 32 rows of B in a heap
 };
 inline constexpr int row_bins = 8;
 
-/// Short rows are computed as asked for.
+/// Whether rows that go nowhere else are merged, and whether short ones are sorted with products.
+constexpr bool is_merging(spgemm_method m) {
+  return m == spgemm_method::merge || m == spgemm_method::thesis;
+}
+constexpr bool is_sorting(spgemm_method m) {
+  return m == spgemm_method::esc || m == spgemm_method::thesis;
+}
+
+/// Short rows, and those that go nowhere else, are computed as asked for.
 constexpr char const* name(row_bin b, spgemm_method m) {
   constexpr char const* names[][row_bins] = {
       {"empty", "tiny", "window", "sorted 256", "sorted 1K", "sorted 4K", "tiled", "heap"},
       {"empty", "tiny", "window", "esc 256", "esc 1K", "esc 4K", "tiled", "heap"},
-      {"empty", "tiny", "window", "hash 256", "hash 1K", "hash 4K", "tiled", "heap"}};
-  return names[m == spgemm_method::esc ? 1 : m == spgemm_method::hash ? 2 : 0][static_cast<int>(b)];
+      {"empty", "tiny", "window", "hash 256", "hash 1K", "hash 4K", "tiled", "heap"},
+      {"empty", "", "", "", "", "", "merge", ""},
+      {"empty", "", "", "esc 256", "esc 512", "", "merge", "heap"}};
+  using enum spgemm_method;
+  return names[m == esc      ? 1
+               : m == hash   ? 2
+               : m == merge  ? 3
+               : m == thesis ? 4
+                             : 0][static_cast<int>(b)];
 }
 
 /// What a pass over the patterns finds.
@@ -67,6 +82,8 @@ struct cuda_product {
   semiring_kind semiring = semiring_kind::plus_times;
   void const* mask = nullptr; // a csr's view, or its complement's
   bool complement = false;
+  void const* added = nullptr; // D of alpha A B + beta D, a csr's view
+  double alpha = 1, beta = 0;
   bool counts_only = false;       // C is not computed: its entries are wanted, no more
   unsigned long long entries = 0; // of C, then
   void* stream = nullptr;

@@ -2,6 +2,7 @@
 
 // Products, width and bin of each row in one pass, then the rows of each bin in a list.
 #pragma once
+#include "cuda/cub.cuh"
 #include "cuda/spgemm/pattern.cuh"
 
 namespace tulle::simt {
@@ -15,8 +16,13 @@ __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
                                  unsigned long long products, bool is_tiny, bool is_window) {
   using enum spgemm_method;
   bool const is_short = method == esc || method == hash;
+  if (method == thesis && products != 0)
+    return products > thesis_esc                          ? row_bin::tiled
+           : products > short_s                           ? row_bin::short_m
+           : products > thesis_heap || terms > heap_terms ? row_bin::short_s
+                                                          : row_bin::heap;
   return products == 0                                          ? row_bin::empty
-         : method == dense                                      ? row_bin::tiled
+         : method == dense || method == merge                   ? row_bin::tiled
          : method == spgemm_method::heap && terms <= heap_terms ? row_bin::heap
          : is_tiny && !is_short                                 ? row_bin::tiny
          : is_window && !is_short                               ? row_bin::window
@@ -183,6 +189,27 @@ __global__ void deal_kernel(std::size_t rows, row_bin const* bins, std::uint8_t 
     groups[base[static_cast<int>(bin)] + place] = {static_cast<I>(i), static_cast<I>(led)};
   else
     list[base[static_cast<int>(bin)] + place] = static_cast<I>(i);
+}
+
+/// Rows by heap in the order of their products, so that a warp's have as many: in the thesis each
+/// number is a bin.
+template <class I, class O>
+void order_heap_rows(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b) {
+  std::size_t const n = rows_in(p, row_bin::heap);
+  auto* const list = const_cast<I*>(listed<I>(p, row_bin::heap));
+  auto const rows = static_cast<std::int64_t>(a.rows);
+  scratch<std::int64_t> const keys(n, p.stream), sorted(n, p.stream);
+  each(n, p.stream, [=, key = keys.get()] __device__(std::size_t k) {
+    std::int64_t products = 0;
+    for (O e = a.ptr[list[k]]; e < a.ptr[list[k] + 1]; ++e)
+      products += b.ptr[a.col[e] + 1] - b.ptr[a.col[e]];
+    key[k] = products * rows + list[k];
+  });
+  sort_keys(static_cast<std::int64_t const*>(keys.get()), sorted.get(), n, (thesis_heap + 1) * rows,
+            p.stream);
+  each(n, p.stream, [=, key = sorted.get()] __device__(std::size_t k) {
+    list[k] = static_cast<I>(key[k] % rows);
+  });
 }
 
 } // namespace

@@ -16,9 +16,9 @@ namespace {
 constexpr int tiny_threads = 128;
 constexpr int staged_entries = 17 * tiny_threads; // of a block's rows; more are written directly
 
-/// f(place, column, sum) for each entry of row i, in order; returns how many. The values of an
-/// operand are read where there are any.
-template <int terms, bool has_values, class V, class I, class O, class F>
+/// f(place, column, sum over S) for each entry of row i, in order; returns how many. The values of
+/// an operand are read where there are any.
+template <int terms, bool has_values, class S, class V, class I, class O, class F>
 __device__ int merge(O begin, O end, pattern<I, O> const& a, V const* a_val, pattern<I, O> const& b,
                      V const* b_val, F f) {
   constexpr I none = std::numeric_limits<I>::max(); // no column: those are below cols
@@ -48,11 +48,15 @@ __device__ int merge(O begin, O end, pattern<I, O> const& a, V const* a_val, pat
     if (least == none)
       return n;
     V sum = nothing<V>();
+    bool is_first = true;
 #pragma unroll
     for (int t = 0; t < terms; ++t)
       if (head[t] == least) {
-        if (has_values)
-          sum = sum + factor[t] * b_val[at[t]];
+        if (has_values) {
+          V const product = S().multiply(factor[t], b_val[at[t]]);
+          sum = is_usual<S> || !is_first ? S().add(sum, product) : product;
+          is_first = false;
+        }
         ++at[t];
         head[t] = at[t] < stop[t] ? b.col[at[t]] : none;
       }
@@ -66,11 +70,11 @@ __global__ void __launch_bounds__(tiny_threads)
   std::size_t const i = blockIdx.x * std::size_t{tiny_threads} + threadIdx.x;
   if (i >= static_cast<std::size_t>(a.rows) || bins[i] != row_bin::tiny)
     return;
-  counts[i] = merge<terms, false, float>(a.ptr[i], a.ptr[i + 1], a, nullptr, b, nullptr,
-                                         [](int, I, float) {});
+  counts[i] = merge<terms, false, plus_times, float>(a.ptr[i], a.ptr[i + 1], a, nullptr, b, nullptr,
+                                                     [](int, I, float) {});
 }
 
-template <int terms, class V, class I, class O>
+template <int terms, class S, class V, class I, class O>
 __global__ void __launch_bounds__(tiny_threads)
     tiny_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
                      row_bin const* bins, O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
@@ -88,13 +92,13 @@ __global__ void __launch_bounds__(tiny_threads)
     O const begin = a.ptr[i], end = a.ptr[i + 1], at = c_ptr[i];
     if (staged) {
       int const place = static_cast<int>(at - before);
-      merge<terms, true>(begin, end, a, a_val, b, b_val, [&](int n, I j, V sum) {
+      merge<terms, true, S>(begin, end, a, a_val, b, b_val, [&](int n, I j, V sum) {
         val[place + n] = sum;
         if (with_columns)
           col[place + n] = j;
       });
     } else {
-      merge<terms, true>(begin, end, a, a_val, b, b_val, [&](int n, I j, V sum) {
+      merge<terms, true, S>(begin, end, a, a_val, b, b_val, [&](int n, I j, V sum) {
         c_val[at + n] = sum;
         if (with_columns)
           c_col[at + n] = j;
@@ -112,15 +116,17 @@ __global__ void __launch_bounds__(tiny_threads)
   }
 }
 
-/// f(terms), known to the compiler, for rows of A of at most that many entries.
-template <class F>
+/// f(terms), known to the compiler, for rows of A of at most that many entries; other sums than the
+/// usual one are compiled for one number.
+template <class S = plus_times, class F>
 void with_terms(unsigned long long longest, F&& f) {
-  if (longest <= 4)
-    f(std::integral_constant<int, 4>());
-  else if (longest <= 5)
-    f(std::integral_constant<int, 5>());
-  else
-    f(std::integral_constant<int, tiny_terms>());
+  if constexpr (is_usual<S>) {
+    if (longest <= 4)
+      return f(std::integral_constant<int, 4>());
+    if (longest <= 5)
+      return f(std::integral_constant<int, 5>());
+  }
+  f(std::integral_constant<int, tiny_terms>());
 }
 
 template <class I, class O>
@@ -133,15 +139,15 @@ void count_tiny(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> con
   });
 }
 
-template <class V, class I, class O>
+template <class S = plus_times, class V, class I, class O>
 void fill_tiny(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
   if (rows_in(p, row_bin::tiny) == 0)
     return;
   std::size_t const blocks = ceil_div(static_cast<std::size_t>(a.rows), std::size_t{tiny_threads});
-  with_terms(p.all.longest_tiny, [&](auto terms) {
-    launch(tiny_fill_kernel<terms(), V, I, O>, blocks, tiny_threads, p.stream, a, a.val, b, b.val,
-           p.bins, c_ptr, c_col, c_val, with_columns);
+  with_terms<S>(p.all.longest_tiny, [&](auto terms) {
+    launch(tiny_fill_kernel<terms(), S, V, I, O>, blocks, tiny_threads, p.stream, a, a.val, b,
+           b.val, p.bins, c_ptr, c_col, c_val, with_columns);
   });
 }
 

@@ -148,10 +148,25 @@ __global__ void __launch_bounds__(window_threads)
   }
 }
 
+/// What the sums of other semirings are until there is a product, of which none has these bits: NaN
+/// that arithmetic gives is quiet.
+__device__ inline void set_untouched(double& x) {
+  x = __longlong_as_double(0x7ff0000000000001ll);
+}
+__device__ inline void set_untouched(float& x) {
+  x = __int_as_float(0x7f800001);
+}
+__device__ inline bool is_untouched(double x) {
+  return __double_as_longlong(x) == 0x7ff0000000000001ll;
+}
+__device__ inline bool is_untouched(float x) {
+  return __float_as_int(x) == 0x7f800001;
+}
+
 /// C's values, where its columns are there, for groups whose rows have more than `above` and at
 /// most `most` entries: `rows` rows of a group together, `deep` rows of B, `ahead` such runs in
 /// flight. The others of a group, if any, are computed by other blocks, `split` of them a group.
-template <int rows, int deep, int ahead, class V, class I, class O>
+template <int rows, int deep, int ahead, class S, class V, class I, class O>
 __global__ void __launch_bounds__(fill_threads, 8)
     window_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
                        bool has_runs, std::uint8_t const* same, window_group<I> const* groups,
@@ -180,7 +195,10 @@ __global__ void __launch_bounds__(fill_threads, 8)
 #pragma unroll
   for (int r = 0; r < rows; ++r)
     for (int k = t; k < n; k += fill_threads)
-      sum[r * most + k] = nothing<V>();
+      if constexpr (is_usual<S>)
+        sum[r * most + k] = nothing<V>();
+      else
+        set_untouched(sum[r * most + k]);
   __syncthreads();
   for (int k = t; k < n; k += fill_threads * 8) { // eight loads in flight
     I column[8];
@@ -263,8 +281,10 @@ __global__ void __launch_bounds__(fill_threads, 8)
             V y = sum[r * most + to_place];
 #pragma unroll
             for (int h = 0; h < deep; ++h)
-              if (h < depth[u])
-                y = y + f[h * rows + r] * value(h);
+              if (h < depth[u]) {
+                V const product = S().multiply(f[h * rows + r], value(h));
+                y = is_usual<S> || !is_untouched(y) ? S().add(y, product) : product;
+              }
             sum[r * most + to_place] = y;
           }
         };
@@ -300,7 +320,8 @@ void run_windows(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> co
       window_words(p), counts, found, c_col);
 }
 
-template <class V, class I, class O>
+/// Other sums than the usual one are compiled for one row at a time.
+template <class S = plus_times, class V, class I, class O>
 void fill_windows(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                   O const* c_ptr, I const* c_col, V* c_val) {
   auto const run = [&](auto* kernel, int rows, int which) {
@@ -319,10 +340,10 @@ void fill_windows(cuda_product const& p, operand<V, I, O> const& a, operand<V, I
     if (p.windows.is_there[which] == 0)
       continue;
     bool const is_last = which + 1 == window_classes; // sums of several rows do not fit
-    if (is_last || (p.group_rows == 1 && !p.has_runs))
-      run(window_fill_kernel<1, 1, 4, V, I, O>, 1, which);
-    else
-      run(window_fill_kernel<most_group_rows, 3, 3, V, I, O>, most_group_rows, which);
+    if (!is_usual<S> || is_last || (p.group_rows == 1 && !p.has_runs))
+      run(window_fill_kernel<1, 1, 4, S, V, I, O>, 1, which);
+    else if constexpr (is_usual<S>)
+      run(window_fill_kernel<most_group_rows, 3, 3, S, V, I, O>, most_group_rows, which);
   }
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// R A P on a device: two products, the one with fewer products first. P^T is P's csc.
+#include "tulle/op/galerkin_device.hpp"
+
+#include "tulle/format/csc.hpp"
+#include "tulle/op/convert.hpp"
+
+namespace tulle {
+
+device_matrix galerkin(cuda const& where, device_ref const& r, device_ref const& a,
+                       device_ref const& p, galerkin_options o) {
+  matrix_ref const &of_r = r.matrix, &of_a = a.matrix, &of_p = p.matrix;
+  detail::check_galerkin(of_r, of_a, of_p);
+  if (o.order == galerkin_order::automatic)
+    o.order = detail::cheaper_order(spgemm_forecast(where, r, a), of_p,
+                                    spgemm_forecast(where, a, p), of_r);
+  if (o.order == galerkin_order::ra_first)
+    return spgemm(where, spgemm(where, r, a).ref(), p);
+  return spgemm(where, r, spgemm(where, a, p).ref());
+}
+
+device_matrix galerkin(cuda const& where, device_ref const& a, device_ref const& p,
+                       galerkin_options o) {
+  device_matrix const by_columns = convert(p, format::csc, where);
+  return visit(p.matrix.type, [&](auto types) {
+    using T = decltype(types);
+    auto const c = by_columns.view<
+        csc_view<typename T::value, typename T::index, typename T::offset, space::device>>();
+    csr_view<typename T::value, typename T::index, typename T::offset, space::device> const r(
+        unchecked, c.cols, c.rows, c.nnz, c.col_ptr, c.row, c.val);
+    return galerkin(where, device_ref{matrix_ref(r)}, a, p, o);
+  });
+}
+
+} // namespace tulle
