@@ -9,10 +9,8 @@
 //
 // Segments are dealt to blocks by an atomic counter: where they lie may differ from run to run, the
 // order of entries in a row does not.
-#include "cuda/dynamic/matrix.cuh"
+#include "cuda/dynamic/search.cuh"
 #include "cuda/order.cuh"
-#include "cuda/primitive/block.cuh"
-#include "cuda/primitive/search.cuh"
 #include "cuda/turn.cuh"
 
 #include <algorithm>
@@ -22,308 +20,17 @@ namespace {
 
 constexpr char const* names[] = {"insert", "assign", "erase", "scale_rows"};
 
-/// What is planned for the entries of one row, kept with the first of them.
-template <class I>
-struct run {
-  I length, places; // of the row before
-  I begin;          // of the new segment
-  I size;           // of it; 0: there is none
-  int level;
+class capture_stream {
+public:
+  capture_stream() { TULLE_CUDA(cudaStreamCreateWithFlags, &s_, cudaStreamNonBlocking); }
+  ~capture_stream() { cudaStreamDestroy(s_); }
+  capture_stream(capture_stream const&) = delete;
+  capture_stream& operator=(capture_stream const&) = delete;
+  cudaStream_t get() const { return s_; }
+
+private:
+  cudaStream_t s_ = nullptr;
 };
-
-/// How segments are given, as numbers.
-struct growth {
-  double factor;
-  std::size_t plus;
-  int most;         // segments behind the first
-  std::size_t used; // places
-  std::size_t capacity;
-  std::size_t longest; // row so far
-};
-
-__device__ bool is_fine(findings const& f, growth const& g, int levels) {
-  return f.bad == 0 && f.full == 0 && f.levels <= levels && g.used + f.places <= g.capacity;
-}
-
-template <class I>
-__global__ void look_kernel(std::size_t n, I const* row, I const* col, I rows, I cols,
-                            findings* to) {
-  std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
-  bool const is_bad =
-      k < n && (row[k] < 0 || row[k] >= rows || (col && (col[k] < 0 || col[k] >= cols)));
-  fold_warp<greatest>(is_bad ? n - k : 0, &to->bad);
-}
-
-/// Where the entries from k on that have k's row end.
-template <class I>
-__device__ std::size_t end_of(I const* row, std::size_t n, std::size_t k) {
-  std::size_t step = 1;
-  while (k + step < n && row[k + step] == row[k])
-    step *= 2;
-  std::size_t const from = k + step / 2 + (step > 1);
-  std::size_t const to = k + step < n ? k + step : n;
-  return step == 1 ? k + 1 : from + upper_bound(row + from, to - from, row[k]);
-}
-/// The first entry that has the row of all entries from it up to k.
-template <class I>
-__device__ std::size_t begin_of(I const* row, std::size_t k) {
-  std::size_t step = 1;
-  while (step <= k && row[k - step] == row[k])
-    step *= 2;
-  std::size_t const from = step <= k ? k - step + 1 : 0;
-  return from + lower_bound(row + from, k - from, row[k]);
-}
-
-/// The segment that row i needs for `fresh` more entries.
-template <class V, class I>
-__device__ run<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::size_t fresh,
-                           findings* f) {
-  run<I> r;
-  r.length = a.length[i];
-  r.places = a.first[i + 1] - a.first[i];
-  r.size = 0;
-  r.level = 0;
-  std::size_t const length = static_cast<std::size_t>(r.length) + fresh;
-  for (; r.level < a.levels && length > static_cast<std::size_t>(r.places); ++r.level) {
-    segment<I> const s = a.behind(r.level, i);
-    if (s.begin == s.end)
-      break;
-    r.places += s.end - s.begin;
-  }
-  if (length <= static_cast<std::size_t>(r.places))
-    return r;
-  if (r.level == g.most) {
-    f->full = 1;
-    return r;
-  }
-  if (r.level >= a.levels)
-    atomicMax(&f->levels, r.level + 1);
-  auto const slack = static_cast<std::size_t>(g.factor * static_cast<double>(length)) + g.plus;
-  // A row with a segment behind its first has shown that it grows.
-  r.size = static_cast<I>(length - static_cast<std::size_t>(r.places) +
-                          (r.level > 0 && slack < length ? length : slack));
-  return r;
-}
-
-template <class V, class I>
-__global__ void __launch_bounds__(each_threads)
-    plan_kernel(fragments<V, I> a, growth g, std::size_t n, I const* row, run<I>* runs,
-                findings* f) {
-  __shared__ unsigned long long of_warp[each_threads / 32], first_place;
-  if (f->bad != 0)
-    return;
-  std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
-  bool const is_first = k < n && (k == 0 || row[k - 1] != row[k]);
-  run<I> r{};
-  unsigned long long length = 0;
-  if (is_first) {
-    std::size_t const fresh = end_of(row, n, k) - k;
-    r = plan_row(a, g, row[k], fresh, f);
-    length = static_cast<unsigned long long>(r.length) + fresh;
-  }
-  auto const size = static_cast<unsigned long long>(r.size);
-  unsigned long long const up_to = inclusive_scan(size);
-  if (threadIdx.x % 32 == 31)
-    of_warp[threadIdx.x / 32] = up_to;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    unsigned long long sum = 0;
-    for (unsigned long long& w : of_warp) {
-      unsigned long long const here = w;
-      w = sum;
-      sum += here;
-    }
-    first_place = sum == 0 ? 0 : atomicAdd(&f->places, sum);
-  }
-  __syncthreads();
-  if (is_first) {
-    r.begin = static_cast<I>(g.used + first_place + of_warp[threadIdx.x / 32] + up_to - size);
-    runs[k] = r;
-  }
-  fold_warp<greatest>(length > g.longest ? length : 0, &f->longest);
-}
-
-/// The new segment of a row, and its new length.
-template <class V, class I>
-__device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, I length) {
-  a.length[i] = length;
-  if (r.size != 0)
-    a.behind(r.level, i) = {r.begin, r.begin + r.size};
-}
-/// Where entry p of the row goes; tables may have the new segment already or not.
-template <class V, class I>
-__device__ I target(fragments<V, I> const& a, I i, run<I> const& r, I p) {
-  return p < r.places ? a.place_of(i, p) : r.begin + (p - r.places);
-}
-
-template <class V, class I>
-__global__ void __launch_bounds__(each_threads)
-    append_kernel(fragments<V, I> a, growth g, std::size_t n, I const* row, I const* perm,
-                  I const* col, V const* val, run<I> const* runs, findings const* f) {
-  if (!is_fine(*f, g, a.levels))
-    return;
-  std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
-  I const i = k < n ? row[k] : I(-1);
-  bool const is_first = k < n && (k == 0 || row[k - 1] != i);
-  int const lane = threadIdx.x % 32;
-  unsigned const firsts = __ballot_sync(whole_warp, is_first) & (0xffffffffu >> (31 - lane));
-  if (k >= n)
-    return;
-  std::size_t const k0 =
-      firsts != 0 ? k - lane + (31 - __clz(static_cast<int>(firsts))) : begin_of(row, k - lane);
-  run<I> const r = runs[k0];
-  std::size_t const from = perm ? static_cast<std::size_t>(perm[k]) : k;
-  I const at = target(a, i, r, r.length + static_cast<I>(k - k0));
-  a.col[at] = col[from];
-  a.val[at] = val[from];
-  if (is_first)
-    settle(a, i, r, r.length + static_cast<I>(end_of(row, n, k) - k));
-}
-
-/// Entries of a batch by row and column, to be looked for in their rows.
-template <class V, class I>
-struct wanted {
-  dynamic_change kind;
-  std::size_t n;
-  I const *row, *col; // in order
-  I const* perm;
-  V const* val;        // as they came
-  unsigned char* mark; // of the first of a place: it is there; it has been changed
-  enum : unsigned char { absent, present, changed };
-
-  __device__ V value(std::size_t q) const { return val[perm[q]]; }
-  /// The first entry of [k, end) with that column; end: there is none.
-  __device__ std::size_t find(std::size_t k, std::size_t end, I c) const {
-    std::size_t const q = k + lower_bound(col + k, end - k, c);
-    return q < end && col[q] == c ? q : end;
-  }
-  __device__ bool is_fresh(std::size_t k, std::size_t q) const {
-    return kind != dynamic_change::erase && (q == k || col[q] != col[q - 1]) && mark[q] == absent;
-  }
-  /// What the entries of q's place make of v.
-  __device__ V joined(V v, std::size_t q, std::size_t end, bool is_new) const {
-    I const c = col[q];
-    if (is_new)
-      v = value(q++);
-    for (; q < end && col[q] == c; ++q)
-      v = kind == dynamic_change::insert ? v + value(q) : value(q);
-    return v;
-  }
-};
-
-/// A warp each entry; those that are the first of their row have work.
-template <class V, class I>
-__global__ void plan_search_kernel(fragments<V, I> a, growth g, wanted<V, I> b, run<I>* runs,
-                                   findings* f) {
-  std::size_t const k = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
-  int const lane = threadIdx.x % 32;
-  if (f->bad != 0 || k >= b.n || (k > 0 && b.row[k - 1] == b.row[k]))
-    return;
-  I const i = b.row[k];
-  std::size_t const end = end_of(b.row, b.n, k);
-  for (std::size_t q = k + lane; q < end; q += 32)
-    b.mark[q] = b.absent;
-  __syncwarp();
-  for (I p = lane; p < a.length[i]; p += 32) {
-    std::size_t const q = b.find(k, end, a.col[a.place_of(i, p)]);
-    if (q != end)
-      b.mark[q] = b.present;
-  }
-  __syncwarp();
-  int fresh = 0;
-  for (std::size_t q = k + lane; q < end; q += 32)
-    fresh += b.is_fresh(k, q);
-  fresh = reduce<32>(fresh);
-  if (lane != 0)
-    return;
-  run<I> r = plan_row(a, g, i, static_cast<std::size_t>(fresh), f);
-  if (r.size != 0)
-    r.begin =
-        static_cast<I>(g.used + atomicAdd(&f->places, static_cast<unsigned long long>(r.size)));
-  runs[k] = r;
-  auto const length = static_cast<unsigned long long>(r.length) + fresh;
-  if (length > g.longest)
-    atomicMax(&f->longest, length);
-}
-
-template <class V, class I>
-__global__ void change_kernel(fragments<V, I> a, growth g, wanted<V, I> b, run<I> const* runs,
-                              findings* f) {
-  std::size_t const k = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
-  int const lane = threadIdx.x % 32;
-  unsigned const before = (1u << lane) - 1;
-  if (!is_fine(*f, g, a.levels) || k >= b.n || (k > 0 && b.row[k - 1] == b.row[k]))
-    return;
-  I const i = b.row[k];
-  run<I> const r = runs[k];
-  std::size_t const end = end_of(b.row, b.n, k);
-  I kept = 0;
-  for (I p0 = 0; p0 < r.length; p0 += 32) {
-    I const p = p0 + lane;
-    bool stays = p < r.length;
-    I const at = stays ? a.place_of(i, p) : I(0);
-    I const c = stays ? a.col[at] : I(0);
-    V v = stays ? a.val[at] : V(0);
-    std::size_t const q = stays ? b.find(k, end, c) : end;
-    bool const is_there = q != end;
-    // The first entry of a place that has several is the one that changes.
-    bool is_next = is_there && b.kind != dynamic_change::erase && b.mark[q] != b.changed;
-    unsigned const alike = __match_any_sync(whole_warp, static_cast<unsigned long long>(q));
-    is_next = is_next && (alike & before) == 0;
-    if (is_there &&
-        (b.kind == dynamic_change::erase || (b.kind == dynamic_change::assign && !is_next)))
-      stays = false;
-    if (is_next)
-      v = b.joined(v, q, end, false);
-    __syncwarp();
-    if (is_next)
-      b.mark[q] = b.changed;
-    unsigned const all = __ballot_sync(whole_warp, stays);
-    if (stays) {
-      I const to = a.place_of(i, kept + __popc(all & before));
-      a.col[to] = c;
-      a.val[to] = v;
-    }
-    kept += __popc(all);
-    __syncwarp();
-  }
-  I fresh = 0;
-  for (std::size_t q0 = k; q0 < end; q0 += 32) {
-    std::size_t const q = q0 + lane;
-    bool const is_new = q < end && b.is_fresh(k, q);
-    unsigned const all = __ballot_sync(whole_warp, is_new);
-    if (is_new) {
-      I const to = target(a, i, r, kept + fresh + __popc(all & before));
-      a.col[to] = b.col[q];
-      a.val[to] = b.joined(V(0), q, end, true);
-    }
-    fresh += __popc(all);
-  }
-  __syncwarp();
-  if (lane != 0)
-    return;
-  settle(a, i, r, kept + fresh);
-  if (fresh != 0)
-    atomicAdd(&f->fresh, static_cast<unsigned long long>(fresh));
-  if (kept != r.length)
-    atomicAdd(&f->removed, static_cast<unsigned long long>(r.length - kept));
-}
-
-template <class V, class I>
-__global__ void scale_rows_kernel(fragments<V, I> a, wanted<V, I> b, findings const* f) {
-  std::size_t const k = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
-  if (f->bad != 0 || k >= b.n || (k > 0 && b.row[k - 1] == b.row[k]))
-    return;
-  I const i = b.row[k];
-  std::size_t const end = end_of(b.row, b.n, k);
-  for (I p = threadIdx.x % 32; p < a.length[i]; p += 32) {
-    I const at = a.place_of(i, p);
-    V v = a.val[at];
-    for (std::size_t q = k; q < end; ++q)
-      v *= b.value(q);
-    a.val[at] = v;
-  }
-}
 
 /// Memory of batches of up to n entries, in one piece.
 template <class V, class I>
@@ -361,6 +68,8 @@ workspace<V, I> work_for(matrix<V, I>& m, std::size_t n) {
     order_by(m.rows, static_cast<I>(most), none, none, to, to, nullptr, room, m.o.stream);
     carver size;
     workspace<V, I>(size, most, room);
+    m.drop_graph(); // of the memory that goes
+    m.last_entries = 0;
     m.work = m.take(size.used(), 1);
     m.counted = most;
     m.room_bytes = room;
@@ -378,60 +87,91 @@ growth growth_of(matrix<V, I> const& m) {
           m.o.segments - 1,
           m.used,
           m.capacity,
-          m.longest};
+          m.grown_rows,
+          m.grown.bytes() / sizeof(grown_row<I>)};
 }
 
+/// What the kernels of the next try read; what they find starts at nothing.
 template <class V, class I>
-findings read_findings(matrix<V, I>& m) {
-  TULLE_CUDA(cudaMemcpyAsync, m.read, m.found.template as<char>(), sizeof(findings),
-             cudaMemcpyDeviceToHost, m.stream());
-  TULLE_CUDA(cudaStreamSynchronize, m.stream());
-  return *m.read;
+void post(matrix<V, I>& m, I const* row, I const* col, V const* val) {
+  *m.post = {{}, row, col, val, m.view(), growth_of(m)};
 }
-
 template <class V, class I>
-void clear_findings(matrix<V, I>& m) {
-  TULLE_CUDA(cudaMemsetAsync, m.found.template as<char>(), 0, sizeof(findings), m.stream());
+void send(matrix<V, I>& m, cudaStream_t s) {
+  TULLE_CUDA(cudaMemcpyAsync, m.posted_there(), m.post, sizeof(posted<V, I>),
+             cudaMemcpyHostToDevice, s);
+}
+template <class V, class I>
+void receive(matrix<V, I>& m, cudaStream_t s) {
+  TULLE_CUDA(cudaMemcpyAsync, &m.post->found, &m.posted_there()->found, sizeof(findings),
+             cudaMemcpyDeviceToHost, s);
 }
 
-/// As many tables of segments, all rows without in new ones.
+/// That many bytes, with the first of those that are there.
+template <class V, class I>
+void grow(owned& array, std::size_t there, std::size_t bytes, matrix<V, I>& m) {
+  if (array.bytes() >= bytes)
+    return;
+  owned roomy = m.take(bytes, 1);
+  if (there != 0)
+    TULLE_CUDA(cudaMemcpyAsync, roomy.as<char>(), array.as<char>(), there, cudaMemcpyDeviceToDevice,
+               m.stream());
+  array = std::move(roomy);
+}
+
+/// As many levels of segments, all rows without in new ones.
 template <class V, class I>
 void add_levels(matrix<V, I>& m, int levels) {
-  std::size_t const table = m.pitch() * sizeof(segment<I>);
-  auto const all = static_cast<std::size_t>(levels), there = static_cast<std::size_t>(m.levels);
-  if (m.further.bytes() < all * table) {
-    owned tables = m.take(all, table);
-    if (there != 0)
-      TULLE_CUDA(cudaMemcpyAsync, tables.as<char>(), m.further.template as<char>(), there * table,
-                 cudaMemcpyDeviceToDevice, m.stream());
-    m.further = std::move(tables);
+  if (m.levels == 0) {
+    std::size_t const bytes = m.pitch() * sizeof(I);
+    if (m.listed.bytes() == 0)
+      m.listed = m.take(bytes, 1);
+    TULLE_CUDA(cudaMemsetAsync, m.listed.template as<char>(), 0, bytes, m.stream());
+    m.levels = 1;
   }
+  std::size_t const table = m.pitch() * sizeof(segment<I>);
+  auto const all = static_cast<std::size_t>(levels - 1),
+             there = static_cast<std::size_t>(m.levels - 1);
+  if (all == there)
+    return;
+  grow(m.further, there * table, all * table, m);
   TULLE_CUDA(cudaMemsetAsync, m.further.template as<char>() + there * table, 0,
              (all - there) * table, m.stream());
   m.levels = levels;
 }
 
-/// try_it() plans and makes; it is done again where there was no room.
+/// What came of a try; try_again() plans and makes once more where there was no room.
 template <class V, class I, class F>
-findings make(matrix<V, I>& m, F const& try_it) {
+findings make(matrix<V, I>& m, F const& try_again) {
   for (;;) {
-    growth const g = growth_of(m);
-    try_it(m.view(), g);
-    findings const f = read_findings(m);
+    TULLE_CUDA(cudaStreamSynchronize, m.stream());
+    posted<V, I> const b = *m.post;
+    findings const& f = b.found;
     if (f.bad != 0)
       return f;
-    if (f.full != 0) {
-      defragment(m, false, m.o.combine_at_defragmenting);
-    } else if (f.levels > m.levels || g.used + f.places > g.capacity) {
-      if (m.levels < f.levels)
-        add_levels(m, f.levels);
-      grow(m, g.used + f.places);
-    } else {
-      m.used += f.places;
-      m.longest = std::max(m.longest, static_cast<std::size_t>(f.longest));
+    std::size_t const used = b.g.used + f.places, grown = b.g.grown + f.grown;
+    bool const has_room =
+        f.levels <= m.levels && used <= b.g.capacity && grown <= b.g.most_grown && f.full == 0;
+    if (has_room) {
+      m.used = used;
+      m.grown_rows = grown;
+      m.holes = m.holes || f.holes != 0;
       return f;
     }
-    clear_findings(m);
+    if (f.full != 0) {
+      defragment(m, false, m.o.combine_at_defragmenting);
+    } else {
+      if (m.levels < f.levels)
+        add_levels(m, f.levels);
+      if (grown > b.g.most_grown)
+        grow(m.grown, m.grown_rows * sizeof(grown_row<I>),
+             std::min(2 * grown, static_cast<std::size_t>(m.rows)) * sizeof(grown_row<I>), m);
+      grow(m, used);
+    }
+    post(m, b.row, b.col, b.val);
+    send(m, m.stream());
+    try_again();
+    receive(m, m.stream());
   }
 }
 
@@ -442,7 +182,6 @@ void has_changed(matrix<V, I>& m, std::size_t fresh, std::size_t removed) {
   if (fresh == 0 && removed == 0)
     return;
   m.compact = false;
-  m.planned = false;
 }
 
 /// Bytes of a batch from the host; what is on the device stays there.
@@ -469,15 +208,57 @@ template <class V, class I>
 }
 
 template <class V, class I>
-findings append(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n, I const* row,
-                I const* perm, I const* col, V const* val) {
-  return make(m, [&](fragments<V, I> const& a, growth const& g) {
-    auto* const f = m.found.template as<findings>();
-    std::size_t const blocks = ceil_div(n, std::size_t{each_threads});
-    launch(plan_kernel<V, I>, blocks, each_threads, m.o.stream, a, g, n, row, w.runs, f);
-    launch(append_kernel<V, I>, blocks, each_threads, m.o.stream, a, g, n, row, perm, col, val,
-           static_cast<run<I> const*>(w.runs), static_cast<findings const*>(f));
-  });
+void append(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n, I const* row, I const* perm,
+            cudaStream_t s) {
+  std::size_t const blocks = ceil_div(n, std::size_t{each_threads});
+  launch(plan_kernel<V, I>, blocks, each_threads, s, n, row, w.runs, m.posted_there());
+  launch(append_kernel<V, I>, blocks, each_threads, s, n, row, perm,
+         static_cast<run<I> const*>(w.runs), m.posted_there());
+}
+
+template <class V, class I>
+void look(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n, cudaStream_t s) {
+  launch(look_kernel<V, I>, ceil_div(n, std::size_t{each_threads}), each_threads, s, n,
+         m.posted_there(), m.cols, w.host_row);
+}
+
+/// All of a batch that adds entries.
+template <class V, class I>
+void enqueue(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n, cudaStream_t s) {
+  std::size_t bytes = w.room_bytes;
+  send(m, s);
+  look(m, w, n, s);
+  order_by(m.rows, static_cast<I>(n), static_cast<I const*>(w.host_row),
+           static_cast<I const*>(w.number), w.row, w.perm, w.room, bytes, s);
+  append(m, w, n, static_cast<I const*>(w.row), static_cast<I const*>(w.perm), s);
+  receive(m, s);
+}
+
+/// The same as a graph, from the second batch of as many entries on: a dozen launches in one.
+template <class V, class I>
+void enqueue(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n) {
+  if (!m.graph || m.graph_entries != n) {
+    bool const again = m.last_entries == n;
+    m.last_entries = n;
+    if (!again)
+      return enqueue(m, w, n, m.stream());
+    m.drop_graph();
+    cudaGraph_t made = nullptr;
+    capture_stream const s; // the caller's may be the default one, which has no graphs
+    TULLE_CUDA(cudaStreamBeginCapture, s.get(), cudaStreamCaptureModeThreadLocal);
+    try {
+      enqueue(m, w, n, s.get());
+    } catch (...) {
+      cudaStreamEndCapture(s.get(), &made);
+      throw;
+    }
+    TULLE_CUDA(cudaStreamEndCapture, s.get(), &made);
+    cudaError_t const error = cudaGraphInstantiate(&m.graph, made, 0);
+    cudaGraphDestroy(made);
+    check(error, "cudaGraphInstantiate");
+    m.graph_entries = n;
+  }
+  TULLE_CUDA(cudaGraphLaunch, m.graph, m.stream());
 }
 
 } // namespace
@@ -485,8 +266,12 @@ findings append(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n, I cons
 template <class V, class I>
 void insert_sorted(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V const* val) {
   auto const w = work_for(m, n);
-  clear_findings(m);
-  append(m, w, n, row, static_cast<I const*>(nullptr), col, val);
+  auto const put = [&] { append(m, w, n, row, static_cast<I const*>(nullptr), m.stream()); };
+  post(m, row, col, val);
+  send(m, m.stream());
+  put();
+  receive(m, m.stream());
+  make(m, put);
   has_changed(m, n, 0);
 }
 
@@ -496,43 +281,45 @@ void change(matrix<V, I>& m, cuda_batch const& b) {
     return;
   narrow<I>(b.n, "number of entries in a batch");
   auto const w = work_for(m, b.n);
-  void* const stream = m.o.stream;
-  I const* const row = there(b, b.row, w.host_row, stream);
-  I const* const col = there(b, b.col, w.host_col, stream);
-  V const* const val = there(b, b.val, w.host_val, stream);
-  auto* const f = m.found.template as<findings>();
+  cudaStream_t const s = m.stream();
+  I const* const row = there(b, b.row, w.host_row, s);
+  I const* const col = there(b, b.col, w.host_col, s);
+  V const* const val = there(b, b.val, w.host_val, s);
   auto const n = static_cast<I>(b.n);
-  clear_findings(m);
-  launch(look_kernel<I>, ceil_div(b.n, std::size_t{each_threads}), each_threads, stream, b.n, row,
-         col, m.rows, m.cols, f);
   bool const searches = b.kind == dynamic_change::assign || b.kind == dynamic_change::erase ||
                         (b.kind == dynamic_change::insert && m.o.combine);
-  if (searches) {
-    order_by(m.rows, m.cols, n, row, col, w.row, w.perm, stream);
-    each(b.n, stream, [=, from = col, perm = w.perm, to = w.sorted_col] __device__(std::size_t k) {
-      to[k] = from[perm[k]];
-    });
-  } else {
-    std::size_t bytes = w.room_bytes;
-    order_by(m.rows, n, row, static_cast<I const*>(w.number), w.row, w.perm, w.room, bytes, stream);
-  }
-  std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads / 32}); // a warp each entry
-  wanted<V, I> const entries{b.kind, b.n, w.row, w.sorted_col, w.perm, val, w.mark};
+  post(m, row, col, val);
   findings found;
-  if (b.kind == dynamic_change::scale) {
-    launch(scale_rows_kernel<V, I>, blocks, each_threads, stream, m.view(), entries,
-           static_cast<findings const*>(f));
-    found = read_findings(m);
-  } else if (searches) {
-    found = make(m, [&](fragments<V, I> const& a, growth const& g) {
-      launch(plan_search_kernel<V, I>, blocks, each_threads, stream, a, g, entries, w.runs, f);
-      launch(change_kernel<V, I>, blocks, each_threads, stream, a, g, entries,
-             static_cast<run<I> const*>(w.runs), f);
+  if (b.kind == dynamic_change::insert && !searches) {
+    enqueue(m, w, b.n);
+    found = make(m, [&] {
+      append(m, w, b.n, static_cast<I const*>(w.row), static_cast<I const*>(w.perm), s);
     });
-  } else {
-    found =
-        append(m, w, b.n, static_cast<I const*>(w.row), static_cast<I const*>(w.perm), col, val);
     found.fresh = b.n;
+  } else {
+    send(m, s);
+    look(m, w, b.n, s);
+    if (searches) {
+      order_by(m.rows, m.cols, n, row, col, w.row, w.perm, s);
+      each(b.n, s, [=, perm = w.perm, to = w.sorted_col] __device__(std::size_t k) {
+        to[k] = col[perm[k]];
+      });
+    } else {
+      order_by(m.rows, n, row, w.row, w.perm, s);
+    }
+    std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads / 32}); // a warp each entry
+    wanted<V, I> const entries{b.kind, b.n, w.row, w.sorted_col, w.perm, val, w.mark};
+    auto const put = [&] {
+      if (!searches)
+        return launch(scale_rows_kernel<V, I>, blocks, each_threads, s, entries,
+                      static_cast<posted<V, I> const*>(m.posted_there()));
+      launch(plan_search_kernel<V, I>, blocks, each_threads, s, entries, w.runs, m.posted_there());
+      launch(change_kernel<V, I>, blocks, each_threads, s, entries,
+             static_cast<run<I> const*>(w.runs), m.posted_there());
+    };
+    put();
+    receive(m, s);
+    found = make(m, put);
   }
   if (found.bad != 0)
     refuse_entry(m, b.kind, b.n - static_cast<std::size_t>(found.bad), row, col);

@@ -2,13 +2,15 @@
 
 // Making, defragmenting and multiplying dynamic matrices on the device.
 //
-// y = alpha A x + beta y goes by the kernels of csr, over entries whose places are looked up a
-// block at a time; a compact matrix goes by csr itself.
+// y = alpha A x + beta y goes over the first segments by csr's kernel, and then over the rows that
+// have grown. Where those have much of the matrix, or first segments have holes, the matrix is
+// defragmented first.
 //
-// Bytes that must move, double with 32-bit indices: of a product 12 an entry, as of csr, and 4 a
-// row more than there; of defragmenting 24 an entry and 12 a row.
+// Bytes that must move, double with 32-bit indices: of a product those of csr, and 32 for a row
+// that has grown beside its entries; of defragmenting 24 an entry and 12 a row.
 #include "cuda/cub.cuh"
 #include "cuda/dynamic/matrix.cuh"
+#include "cuda/primitive/block.cuh"
 #include "cuda/spmv/compressed.cuh"
 #include "cuda/turn.cuh"
 
@@ -26,55 +28,84 @@ void copy(T* to, T const* from, std::size_t n, cudaStream_t stream) {
     TULLE_CUDA(cudaMemcpyAsync, to, from, n * sizeof(T), cudaMemcpyDeviceToDevice, stream);
 }
 
-/// Counts what is there into row_ptr, for products and copies.
+/// Of csr, for the first segments. Once a defragmenting, when the next product comes.
 template <class V, class I>
-void count_rows(matrix<V, I>& m) {
-  auto const rows = static_cast<std::size_t>(m.rows);
-  if (m.row_ptr.bytes() == 0)
-    m.row_ptr = m.take(rows + 1, sizeof(I));
-  copy(m.row_ptr.template as<I>(), m.length.template as<I>(), rows, m.stream());
-  to_pointers(m.row_ptr.template as<I>(), rows, m.o.stream);
-}
-
-template <class V, class I>
-void make_plan_room(matrix<V, I>& m, std::size_t bytes) {
+void make_plan(matrix<V, I>& m) {
+  auto const check = [](cuda_status const& s) {
+    if (s.code != cuda_status::fine)
+      throw failure{s};
+  };
+  auto const a = m.as_csr();
+  std::size_t bytes = 0;
+  m.how = {};
+  m.how.device = m.o.device;
+  m.how.stream = m.o.stream;
+  check(m.csr->prepare(&a, m.how, bytes));
   if (bytes > m.plan.bytes())
     m.plan = m.take(bytes + bytes / pool_part, 1);
   m.how.work = m.plan.template as<void>();
+  check(m.csr->fill(&a, m.how));
+  m.planned = true;
 }
 
-/// Once a change, when the next product comes.
+// Entries that a thread, a warp and a block add up of one row. Others have not been measured.
+constexpr int of_thread = 6;
+constexpr int of_warp = 512;
+
+/// The sum over entries of a grown row, of every `step`-th from `from` on.
 template <class V, class I>
-void make_plan(matrix<V, I>& m) {
-  m.how.device = m.o.device;
-  m.how.stream = m.o.stream;
-  if (m.compact) {
-    auto const a = m.as_csr();
-    std::size_t bytes = 0;
-    auto const check = [](cuda_status const& s) {
-      if (s.code != cuda_status::fine)
-        throw failure{s};
-    };
-    check(m.csr->prepare(&a, m.how, bytes));
-    make_plan_room(m, bytes);
-    check(m.csr->fill(&a, m.how));
-  } else {
-    count_rows(m);
-    auto const nnz = static_cast<I>(m.entries);
-    way const w = choose(static_cast<std::int64_t>(m.entries / static_cast<std::size_t>(m.rows)),
-                         static_cast<std::int64_t>(m.longest), m.how);
-    m.how.info[chosen_way] = static_cast<std::int64_t>(w);
-    carver size;
-    shares_of<V>(m.rows, nnz, w, size);
-    make_plan_room(m, size.used());
-    carver work(m.how.work);
-    auto const s = shares_of<V>(m.rows, nnz, w, work);
-    if (w != way::groups)
-      launch(first_rows_kernel<I, I>, ceil_div<std::size_t>(s.count + 1, row_threads), row_threads,
-             m.o.stream, m.rows, static_cast<I const*>(m.row_ptr.template as<I>()), s.first,
-             s.count, static_cast<std::size_t>(w == way::blocks ? tile : share));
+__device__ V sum_behind(fragments<V, I> const& a, grown_row<I> const& g, I from, I step,
+                        V const* x) {
+  V sum = 0;
+#pragma unroll 4
+  for (I p = from; p < g.count; p += step) {
+    I const at = p < g.places ? g.begin + p : a.place_behind(1, g.row, p - g.places);
+    sum = fma(a.val[at], __ldg(x + a.col[at]), sum);
   }
-  m.planned = true;
+  return sum;
+}
+
+/// y += alpha times what rows have behind their first segments, a thread each; rows with more by
+/// their warp, and with most by their block. Who adds what follows from the numbers of entries
+/// alone, so the bits do too.
+template <class V, class I>
+__global__ void __launch_bounds__(each_threads)
+    behind_kernel(V alpha, fragments<V, I> a, std::size_t n, V const* x, V* y) {
+  __shared__ int listed[each_threads], count;
+  __shared__ block_room<V> room;
+  if (threadIdx.x == 0)
+    count = 0;
+  __syncthreads();
+  std::size_t const k0 = blockIdx.x * std::size_t{each_threads};
+  std::size_t const k = k0 + threadIdx.x;
+  int const lane = threadIdx.x % 32;
+  grown_row<I> g{};
+  V before = 0;
+  if (k < n) {
+    g = a.grown[k];
+    before = y[g.row];
+  }
+  if (g.count > of_warp)
+    listed[atomicAdd(&count, 1)] = threadIdx.x;
+  if (g.count > 0 && g.count <= of_thread)
+    y[g.row] = fma(alpha, sum_behind(a, g, I(0), I(1), x), before);
+  for (unsigned others = __ballot_sync(whole_warp, g.count > of_thread && g.count <= of_warp);
+       others != 0; others &= others - 1) {
+    int const who = __ffs(static_cast<int>(others)) - 1;
+    grown_row<I> const h = a.grown[k - lane + who];
+    V const sum = reduce<32>(sum_behind(a, h, static_cast<I>(lane), I(32), x));
+    if (lane == who)
+      y[g.row] = fma(alpha, sum, before);
+  }
+  __syncthreads();
+  for (int r = 0; r < count; ++r) {
+    grown_row<I> const h = a.grown[k0 + listed[r]];
+    V const sum = block_reduce<each_threads>(
+        sum_behind(a, h, static_cast<I>(threadIdx.x), I(each_threads), x), room);
+    if (threadIdx.x == 0)
+      y[h.row] = fma(alpha, sum, y[h.row]);
+    __syncthreads();
+  }
 }
 
 /// Entries k0 + k of a block to where row_ptr has them.
@@ -100,8 +131,11 @@ template <class V, class I>
 void gather(matrix<V, I>& m) {
   owned const first_row = m.take(ceil_div<std::size_t>(m.entries, share) + 1, sizeof(I));
   owned col = m.take(m.capacity, sizeof(I)), val = m.take(m.capacity, sizeof(V));
-  if (!m.planned)
-    count_rows(m);
+  auto const rows = static_cast<std::size_t>(m.rows);
+  if (m.row_ptr.bytes() == 0)
+    m.row_ptr = m.take(rows + 1, sizeof(I));
+  copy(m.row_ptr.template as<I>(), m.length.template as<I>(), rows, m.stream());
+  to_pointers(m.row_ptr.template as<I>(), rows, m.o.stream);
   std::size_t const blocks = ceil_div<std::size_t>(m.entries, share);
   launch(first_rows_kernel<I, I>, ceil_div<std::size_t>(blocks + 1, row_threads), row_threads,
          m.o.stream, m.rows, static_cast<I const*>(m.row_ptr.template as<I>()), first_row.as<I>(),
@@ -112,9 +146,10 @@ void gather(matrix<V, I>& m) {
   std::swap(m.val, val);
   std::swap(m.first, m.row_ptr);
   m.levels = 0;
-  m.used = m.entries;
+  m.grown_rows = 0;
+  m.used = m.in_first = m.entries;
   m.compact = true;
-  m.planned = false;
+  m.holes = m.planned = false;
 }
 
 /// Rows of a compact one by columns, entries of one place in the order they came.
@@ -138,7 +173,7 @@ void sort_rows(matrix<V, I>& m) {
   std::swap(m.val, val);
 }
 
-/// first, length and longest of csr's pointers.
+/// first and length of csr's pointers.
 template <class V, class I>
 void take_pointers(matrix<V, I>& m, I const* row_ptr) {
   auto const rows = static_cast<std::size_t>(m.rows);
@@ -146,7 +181,6 @@ void take_pointers(matrix<V, I>& m, I const* row_ptr) {
   each(rows, m.o.stream, [row_ptr, length = m.length.template as<I>()] __device__(std::size_t i) {
     length[i] = row_ptr[i + 1] - row_ptr[i];
   });
-  m.longest = static_cast<std::size_t>(longest_row(m.rows, row_ptr, m.o.stream));
 }
 
 /// errc::bad_structure where an array does not hold together.
@@ -178,7 +212,7 @@ std::unique_ptr<matrix<V, I>> make(cuda_dynamic_options const& o, device_csr<V, 
     check_csr(*a, o.stream);
   m->length = m->take(rows, sizeof(I));
   m->first = m->take(rows + 1, sizeof(I));
-  m->found = m->take(1, sizeof(findings));
+  m->found = m->take(1, sizeof(posted<V, I>));
   auto const s = m->stream();
   if (!a || a->nnz == 0) {
     if (rows != 0)
@@ -187,7 +221,7 @@ std::unique_ptr<matrix<V, I>> make(cuda_dynamic_options const& o, device_csr<V, 
     return m;
   }
   grow(*m, static_cast<std::size_t>(a->nnz));
-  m->entries = m->used = static_cast<std::size_t>(a->nnz);
+  m->entries = m->used = m->in_first = static_cast<std::size_t>(a->nnz);
   copy(m->col.template as<I>(), a->col, m->entries, s);
   copy(m->val.template as<V>(), a->val, m->entries, s);
   take_pointers(*m, a->row_ptr);
@@ -210,23 +244,26 @@ void in_turn(matrix<V, I>& m, void* stream, F const& f) {
   }
 }
 
+// Part of the entries behind first segments from which a product defragments first: that takes two
+// or three products.
+constexpr std::size_t behind_part = 4;
+
 template <class V, class I>
 void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) {
   bool const is_empty = m.entries == 0 || alpha == V(0);
+  if (!is_empty && (m.holes || (m.entries - m.in_first) * behind_part > m.entries))
+    gather(m);
   if (!is_empty && !m.planned)
     make_plan(m);
   in_turn(m, stream, [&] {
     if (is_empty)
       return scale(beta, y, static_cast<std::size_t>(m.rows), stream);
-    if (m.compact) {
-      auto const a = m.as_csr();
-      cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
-      if (s.code != cuda_status::fine)
-        throw failure{s};
-      return;
-    }
-    carver work(m.how.work);
-    run_lines<V, I, I>(alpha, m.view(), x, beta, y, m.how, work, stream);
+    auto const a = m.as_csr();
+    cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
+    if (s.code != cuda_status::fine)
+      throw failure{s};
+    launch(behind_kernel<V, I>, ceil_div(m.grown_rows, std::size_t{each_threads}), each_threads,
+           stream, alpha, m.view(), m.grown_rows, x, y);
   });
 }
 
@@ -274,7 +311,6 @@ void grow(matrix<V, I>& m, std::size_t places) {
   std::swap(m.col, col);
   std::swap(m.val, val);
   m.capacity = capacity;
-  m.planned = m.planned && !m.compact; // csr's plan knows where its arrays are
 }
 
 template <class V, class I>
@@ -289,7 +325,7 @@ void defragment(matrix<V, I>& m, bool sort, bool combine) {
     canonical<V, I, I> const c(m.as_csr(), m.o.stream);
     if (c.view.col == m.col.template as<I>())
       return;
-    m.entries = m.used = static_cast<std::size_t>(c.view.nnz);
+    m.entries = m.used = m.in_first = static_cast<std::size_t>(c.view.nnz);
     copy(m.col.template as<I>(), c.view.col, m.entries, m.stream());
     copy(m.val.template as<V>(), c.view.val, m.entries, m.stream());
     take_pointers(m, c.view.row_ptr);

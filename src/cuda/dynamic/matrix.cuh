@@ -53,12 +53,33 @@ private:
 
 /// What a batch finds out on the device, and the host reads when it is through.
 struct findings {
-  unsigned long long bad;     // n less the first entry that is outside; 0: none is
-  unsigned long long places;  // wanted
-  unsigned long long longest; // row, where longer than those before
+  unsigned long long bad;    // n less the first entry that is outside; 0: none is
+  unsigned long long places; // wanted
+  unsigned long long grown;  // rows that are not listed yet
   unsigned long long fresh, removed;
   int levels; // tables wanted
   int full;   // a row has no segment left
+  int holes;  // a row has fewer entries than its first segment has places
+};
+
+/// How segments are given, as numbers.
+struct growth {
+  double factor;
+  std::size_t plus;
+  int most;         // segments behind the first
+  std::size_t used; // places
+  std::size_t capacity;
+  std::size_t grown, most_grown; // rows
+};
+
+/// What kernels of a batch read, on the device; the host has its twin.
+template <class V, class I>
+struct posted {
+  findings found;
+  I const *row, *col;
+  V const* val;
+  fragments<V, I> a;
+  growth g;
 };
 
 template <class V, class I>
@@ -68,33 +89,54 @@ struct matrix {
   std::size_t entries = 0;
   std::size_t capacity = 0; // places of the pool
   std::size_t used = 0;     // of them
-  std::size_t longest = 0;  // no row has more entries
-  bool compact = true;      // no row has entries beyond its first segment, or fewer
+  std::size_t in_first = 0; // entries of first segments, when they were made
+  bool compact = true;      // all entries are in first segments, which are full
+  bool holes = false;       // some first segments are not
   owned length, first;
+  owned listed, grown; // rows that have grown
+  std::size_t grown_rows = 0;
   owned further; // tables of segments
   int levels = 0;
   owned col, val;
-  owned found;              // findings
-  findings* read = nullptr; // pinned
-  owned work;               // of batches
-  std::size_t counted = 0;  // entries that it is for
+  owned found;                     // posted, there
+  posted<V, I>* post = nullptr;    // and here, pinned
+  cudaGraphExec_t graph = nullptr; // of a batch of so many entries
+  std::size_t graph_entries = 0, last_entries = 0;
+  owned work;              // of batches
+  std::size_t counted = 0; // entries that it is for
   std::size_t room_bytes = 0;
-  owned row_ptr, plan; // of products
+  owned row_ptr; // of copies
+  owned plan;    // of products with the first segments
   bool planned = false;
   plan_view how;
-  cuda_spmv_kernel const* csr = nullptr; // of a compact one
+  cuda_spmv_kernel const* csr = nullptr;
   cudaEvent_t order = nullptr;
 
+  posted<V, I>* posted_there() const { return found.as<posted<V, I>>(); }
+  void drop_graph() {
+    if (graph)
+      cudaGraphExecDestroy(graph);
+    graph = nullptr;
+  }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(o.stream); }
   std::size_t pitch() const { return (static_cast<std::size_t>(rows) + 31) / 32 * 32; }
   fragments<V, I> view() const {
-    return {
-        rows,           static_cast<I>(entries), row_ptr.as<I>(),          col.as<I>(), val.as<V>(),
-        length.as<I>(), first.as<I>(),           further.as<segment<I>>(), pitch(),     levels};
+    return {rows,
+            static_cast<I>(entries),
+            row_ptr.as<I>(),
+            col.as<I>(),
+            val.as<V>(),
+            length.as<I>(),
+            first.as<I>(),
+            listed.as<I>(),
+            grown.as<grown_row<I>>(),
+            further.as<segment<I>>(),
+            pitch(),
+            levels};
   }
-  /// Of a compact one.
+  /// The first segments.
   device_csr<V, I, I> as_csr() const {
-    return {unchecked,     rows,        cols,       static_cast<I>(entries),
+    return {unchecked,     rows,        cols,       static_cast<I>(in_first),
             first.as<I>(), col.as<I>(), val.as<V>()};
   }
   owned take(std::size_t n, std::size_t each) const {
@@ -104,22 +146,20 @@ struct matrix {
   matrix(cuda_dynamic_options const& options, cuda_spmv_kernel const* csr_kernel)
       : o(options), rows(static_cast<I>(options.rows)), cols(static_cast<I>(options.cols)),
         csr(csr_kernel) {
-    TULLE_CUDA(cudaMallocHost, &read, sizeof(findings));
+    TULLE_CUDA(cudaMallocHost, &post, sizeof(posted<V, I>));
     TULLE_CUDA(cudaEventCreateWithFlags, &order, cudaEventDisableTiming);
   }
   ~matrix() {
     if (order)
       cudaEventDestroy(order);
-    cudaFreeHost(read);
+    drop_graph();
+    cudaFreeHost(post);
   }
   matrix(matrix const&) = delete;
   matrix& operator=(matrix const&) = delete;
 };
 
 // matrix.cu
-/// errc::overflow, errc::out_of_memory where a pool of so many places may not be.
-template <class V, class I>
-void check_places(matrix<V, I> const& m, std::size_t places);
 /// A pool of at least so many places, with the entries where they are.
 template <class V, class I>
 void grow(matrix<V, I>& m, std::size_t places);

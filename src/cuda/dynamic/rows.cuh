@@ -4,17 +4,16 @@
 // csr without gaps, as defragmenting leaves it; what came later is in segments behind them.
 //
 //     1 . 2 .      length    2  1  1  4          first     0 2 3 4 7
-//     . 3 . .      row_ptr   0  2  3  4  8       further   .  .  .  [7, 9)
+//     . 3 . .      listed    0  0  0  1          grown     row 3: [7, 9), 1 of them
 //     . . . 4      place     0 1  2  3  4 5 6  7 8
 //     5 6 7 8      col       0 2  1  3  0 1 2  3 -
 //                  val       1 2  3  4  5 6 7  8 -        - is room
 //
-// row_ptr counts the entries that are there: products go by it as if entries lay so, and look up
-// the place of each. So their order of additions, and their bits, are those of the csr that
-// freeze() makes.
+// The rows that have grown are listed, each with the segment behind its first: a product goes over
+// the first segments as over a csr and adds what the listed rows have. Segments behind that one are
+// in tables.
 #pragma once
 #include "cuda/each.cuh"
-#include "cuda/spmv/rows.cuh"
 
 namespace tulle::simt {
 
@@ -23,61 +22,59 @@ struct segment {
   I begin, end; // equal: the row has none here
 };
 
+/// A row that has entries behind its first segment, or had.
+template <class I>
+struct grown_row {
+  I row;
+  I begin, places; // of its second segment
+  I count;         // entries in that one and those behind it
+};
+
 template <class V, class I>
 struct fragments {
   I rows;
   I nnz;
-  I const* row_ptr; // of a product or a copy; nullptr while a batch is made
+  I const* row_ptr; // as entries are counted for a copy
   I* col;
   V* val;
   I* length;
-  I const* first;      // rows + 1
-  segment<I>* further; // by rows, one table a level
+  I const* first; // rows + 1
+  I* listed;      // by rows: the number of the grown row, from 1 on; 0: it is none
+  grown_row<I>* grown;
+  segment<I>* further; // by rows, one table for each level from 1 on
   std::size_t pitch;   // of tables
-  int levels;          // tables that are there
+  int levels;          // of segments behind the first
 
-  __device__ V value(I at) const { return val[at]; }
-  __device__ segment<I>& behind(int level, std::size_t i) const {
-    return further[level * pitch + i];
+  __device__ segment<I> behind(int level, std::size_t i) const {
+    if (level > 0)
+      return further[(level - 1) * pitch + i];
+    I const number = listed[i];
+    if (number == 0)
+      return {0, 0};
+    grown_row<I> const& g = grown[number - 1];
+    return {g.begin, g.begin + g.places};
   }
-
+  /// Of entry p, which is there or has room, of the segments from `level` on.
+  __device__ I place_behind(int level, std::size_t i, I p) const {
+    for (;; ++level) {
+      segment<I> const s = behind(level, i);
+      if (p < s.end - s.begin)
+        return s.begin + p;
+      p -= s.end - s.begin;
+    }
+  }
   /// Of entry p of row i, which is there or has room.
   __device__ I place_of(std::size_t i, I p) const {
-    I at = first[i];
-    I room = first[i + 1] - at;
-    for (int s = 0; p >= room; ++s) {
-      p -= room;
-      segment<I> const here = behind(s, i);
-      at = here.begin;
-      room = here.end - here.begin;
-    }
-    return at + p;
+    I const at = first[i];
+    I const room = first[i + 1] - at;
+    return p < room ? at + p : place_behind(0, i, p - room);
   }
-  __device__ I place(std::size_t i, I k) const { return place_of(i, k - row_ptr[i]); }
 
-  // Places lie where the products come, or in room of their own where they are wider.
-  static constexpr bool is_wide = sizeof(I) > sizeof(V);
-  template <int most>
-  struct room {
-    I place[is_wide ? most : 1];
-  };
-  template <class Room>
-  __device__ static I* slot(Room& r, V* product, int k) {
-    return is_wide ? r.place + k : reinterpret_cast<I*>(product + k);
-  }
-  template <class Room>
-  __device__ I placed(Room& r, V* product, I, int k) const {
-    return *slot(r, product, k);
-  }
-  template <int threads, class Room>
-  __device__ void find_places(I from, I to, I k0, int n, Room& r, V* product) const {
-    find_places<threads>(from, to, k0, n, [&](int k, I at) { *slot(r, product, k) = at; });
-  }
   /// put(k, place) for entries k0 + k, k below n, in rows from `from` up to `to`. A warp takes 32
-  /// rows; who has few entries writes them, all lanes those of the others. Then all threads wait.
+  /// rows; who has few entries puts them, all lanes those of the others. Then all threads wait.
   template <int threads, class Put>
   __device__ void find_places(I from, I to, I k0, int n, Put const& put) const {
-    constexpr int few = 12; // 4, 8 and 32 have not been measured
+    constexpr int few = 12; // others have not been measured
     int const lane = threadIdx.x % 32;
     for (I base = from + static_cast<I>(threadIdx.x / 32 * 32); base < to; base += threads) {
       I const i = base + lane;
@@ -88,7 +85,7 @@ struct fragments {
         at = first[i];
         places = first[i + 1] - at;
       }
-      for (int s = 0; __any_sync(whole_warp, left > 0); ++s) {
+      for (int level = 0; __any_sync(whole_warp, left > 0); ++level) {
         I const here = left < places ? left : places;
         int const begin = k < 0 ? 0 : k < n ? static_cast<int>(k) : n;
         int const end = k + here < 0 ? 0 : k + here < n ? static_cast<int>(k + here) : n;
@@ -108,7 +105,7 @@ struct fragments {
         k += here;
         left -= here;
         if (left > 0) {
-          segment<I> const next = behind(s, i);
+          segment<I> const next = behind(level, i);
           at = next.begin;
           places = next.end - next.begin;
         }

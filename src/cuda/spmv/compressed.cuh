@@ -65,14 +65,6 @@ void reserve_lines(I rows, O nnz, carver& work) {
   shares_of<V>(rows, nnz, way::merge, work);
 }
 
-/// By the longest row, which has `most` entries.
-inline way choose(std::int64_t average, std::int64_t most, plan_view& p) {
-  p.info[chosen_width] = width_for(average);
-  bool const is_even = most <= even * average && average >= long_average;
-  if (p.wanted == spmv_method::rows && most > longest)
-    return way::groups;
-  return is_even ? way::groups : most <= longest ? way::blocks : way::segments;
-}
 template <class I, class O>
 way choose(I rows, O nnz, O const* row_ptr, plan_view& p) {
   if (nnz == 0)
@@ -81,7 +73,13 @@ way choose(I rows, O nnz, O const* row_ptr, plan_view& p) {
     return way::merge;
   if (p.wanted == spmv_method::segments)
     return way::segments;
-  return choose(static_cast<std::int64_t>(nnz / rows), longest_row(rows, row_ptr, p.stream), p);
+  std::int64_t const average = static_cast<std::int64_t>(nnz / rows);
+  std::int64_t const most = longest_row(rows, row_ptr, p.stream);
+  p.info[chosen_width] = width_for(average);
+  bool const is_even = most <= even * average && average >= long_average;
+  if (p.wanted == spmv_method::rows && most > longest)
+    return way::groups;
+  return is_even ? way::groups : most <= longest ? way::blocks : way::segments;
 }
 
 /// Chooses a way by the lengths of rows, and computes what it needs.
@@ -110,9 +108,9 @@ void fill_lines(I rows, O nnz, O const* row_ptr, plan_view& p, carver& work) {
   }
 }
 
-template <class V, class I, class O, class Lines = lines<V, I, O>>
-void run_lines(V alpha, Lines const& a, V const* x, V beta, V* y, plan_view const& p, carver& work,
-               void* stream) {
+template <class V, class I, class O>
+void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
+               carver& work, void* stream) {
   auto const rows = static_cast<std::size_t>(a.rows);
   auto const w = static_cast<way>(p.info[chosen_way]);
   auto const s = shares_of<V>(a.rows, a.nnz, w, work);
@@ -122,22 +120,18 @@ void run_lines(V alpha, Lines const& a, V const* x, V beta, V* y, plan_view cons
     return scale(beta, y, rows, stream);
   case way::groups:
     return with_width(p.info[chosen_width], [&]<int width>(std::integral_constant<int, width>) {
-      launch(groups_kernel<width, Lines, V>, ceil_div<std::size_t>(rows * width, row_threads),
+      launch(groups_kernel<width, V, I, O>, ceil_div<std::size_t>(rows * width, row_threads),
              row_threads, stream, alpha, a, x, beta, y);
     });
   case way::blocks:
-    return launch(blocks_kernel<Lines, V, I>, s.count, row_threads, stream, alpha, a, x, beta, y,
+    return launch(blocks_kernel<V, I, O>, s.count, row_threads, stream, alpha, a, x, beta, y,
                   static_cast<I const*>(s.first));
   case way::merge:
-    if constexpr (std::is_same_v<Lines, lines<V, I, O>>) {
-      launch(merge_kernel<V, I, O>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
-      launch(merge_join_kernel<V, I, O>, joins, row_threads, stream, alpha, a, beta, y, s);
-    }
-    return;
+    launch(merge_kernel<V, I, O>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
+    return launch(merge_join_kernel<V, I, O>, joins, row_threads, stream, alpha, a, beta, y, s);
   case way::segments:
-    launch(segments_kernel<Lines, V, I>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
-    return launch(segments_join_kernel<Lines, V, I>, joins, row_threads, stream, alpha, a, beta, y,
-                  s);
+    launch(segments_kernel<V, I, O>, s.count, tile_threads, stream, alpha, a, x, beta, y, s);
+    return launch(segments_join_kernel<V, I, O>, joins, row_threads, stream, alpha, a, beta, y, s);
   }
 }
 

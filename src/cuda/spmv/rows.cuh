@@ -11,10 +11,7 @@
 
 namespace tulle::simt {
 
-/// Compressed rows. Entry k has value val[k], or val[perm[k]] where there is a perm. Rows that lie
-/// elsewhere (cuda/dynamic/rows.cuh) have the same members: entry k of row i is at place(i, k), and
-/// find_places() puts the places of a block's entries where placed() reads them, before it is
-/// overwritten with their products.
+/// Compressed rows. Entry k has value val[k], or val[perm[k]] where there is a perm.
 template <class V, class I, class O>
 struct lines {
   I rows;
@@ -25,15 +22,6 @@ struct lines {
   O const* perm;
 
   __device__ V value(O k) const { return perm ? val[perm[k]] : val[k]; }
-  template <int most>
-  struct room {}; // for places
-  __device__ O place(std::size_t, O k) const { return k; }
-  template <int threads, class Room>
-  __device__ void find_places(I, I, O, int, Room&, V*) const {}
-  template <class Room>
-  __device__ O placed(Room const&, V const*, O k0, int k) const {
-    return k0 + k;
-  }
 };
 
 namespace {
@@ -42,22 +30,19 @@ constexpr int row_threads = 256;
 constexpr int tile = 2048;   // entries that a block's rows begin among
 constexpr int longest = 128; // entries of a row that a block takes
 
-/// product[k] = value times x of entry k0 + k, k below n, which is at most `most`; rows from
-/// `first` up to `last` have them. Eight loads of a thread on their way at a time.
-template <int threads, int most, class Lines, class V, class I, class O>
-__device__ void multiply(Lines const& a, I first, I last, V const* x, O k0, int n, V* product) {
+/// product[k] = value times x of entry k0 + k, k below n; eight loads of a thread on their way at a
+/// time.
+template <int threads, class V, class I, class O>
+__device__ void multiply(lines<V, I, O> const& a, V const* x, O k0, int n, V* product) {
   constexpr int batch = 8;
-  __shared__ typename Lines::template room<most> room;
-  a.template find_places<threads>(first, last, k0, n, room, product);
   for (int from = threadIdx.x; from < n; from += batch * threads) {
     V v[batch];
     I c[batch];
 #pragma unroll
     for (int j = 0; j < batch; ++j) {
       int const k = from + j * threads;
-      O const at = k < n ? a.placed(room, product, k0, k) : O(0);
-      c[j] = k < n ? a.col[at] : 0;
-      v[j] = k < n ? a.value(at) : V(0);
+      c[j] = k < n ? a.col[k0 + k] : 0;
+      v[j] = k < n ? a.value(k0 + k) : V(0);
     }
 #pragma unroll
     for (int j = 0; j < batch; ++j) {
@@ -68,17 +53,15 @@ __device__ void multiply(Lines const& a, I first, I last, V const* x, O k0, int 
   }
 }
 
-template <int width, class Lines, class V>
-__global__ void groups_kernel(V alpha, Lines a, V const* x, V beta, V* y) {
+template <int width, class V, class I, class O>
+__global__ void groups_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y) {
   std::size_t const i = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / width;
   int const lane = threadIdx.x % width;
   V sum = 0;
   if (i < static_cast<std::size_t>(a.rows)) {
-    auto const end = a.row_ptr[i + 1];
-    for (auto k = a.row_ptr[i] + lane; k < end; k += width) {
-      auto const at = a.place(i, k);
-      sum = fma(a.value(at), x[a.col[at]], sum);
-    }
+    O const end = a.row_ptr[i + 1];
+    for (O k = a.row_ptr[i] + lane; k < end; k += width)
+      sum = fma(a.value(k), x[a.col[k]], sum);
   }
   sum = reduce<width>(sum);
   if (i < static_cast<std::size_t>(a.rows) && lane == 0)
@@ -94,17 +77,16 @@ __global__ void first_rows_kernel(I rows, O const* row_ptr, I* first, std::size_
     first[b] = b == blocks ? rows : lower_bound(row_ptr, rows, static_cast<O>(b * step));
 }
 
-template <class Lines, class V, class I>
+template <class V, class I, class O>
 __global__ void __launch_bounds__(row_threads)
-    blocks_kernel(V alpha, Lines a, V const* x, V beta, V* y, I const* first_row) {
+    blocks_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, I const* first_row) {
   __shared__ V product[tile + longest];
   I const first = first_row[blockIdx.x];
   I const last = first_row[blockIdx.x + 1];
   if (first == last)
     return;
-  auto const k0 = a.row_ptr[first];
-  multiply<row_threads, tile + longest>(a, first, last, x, k0,
-                                        static_cast<int>(a.row_ptr[last] - k0), product);
+  O const k0 = a.row_ptr[first];
+  multiply<row_threads>(a, x, k0, static_cast<int>(a.row_ptr[last] - k0), product);
   __syncthreads();
   int width = 1;
   while (width < 32 && static_cast<std::size_t>(last - first) * width * 2 <= row_threads)

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(tile_threads)
   O const k1 = entry_at(b + 1, r1, a.rows, a.nnz);
   int const rows = static_cast<int>(r1 - r0);
   int const entries = static_cast<int>(k1 - k0);
-  multiply<tile_threads, share>(a, r0, r1, x, k0, entries, product);
+  multiply<tile_threads>(a, x, k0, entries, product);
   for (int i = threadIdx.x; i <= rows; i += tile_threads) {
     O const end = r0 + i < a.rows ? a.row_ptr[r0 + i + 1] : a.nnz;
     row_end[i] = end < k1 ? static_cast<int>(end - k0) : entries;
@@ -130,10 +130,9 @@ __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, share
   join_parts(s, b, last, alpha, beta, y + row);
 }
 
-template <class Lines, class V, class I>
+template <class V, class I, class O>
 __global__ void __launch_bounds__(tile_threads)
-    segments_kernel(V alpha, Lines a, V const* x, V beta, V* y, shares<V, I> s) {
-  using O = decltype(a.nnz);
+    segments_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
   __shared__ V product[share];
   __shared__ V segment_sum[share + 1]; // 0: of the row that goes on from before
   __shared__ int segment_begin[share + 1];
@@ -146,8 +145,7 @@ __global__ void __launch_bounds__(tile_threads)
   int const entries = static_cast<int>(a.nnz - k0 < share ? a.nnz - k0 : share);
   I const r0 = s.first[b];
   I const r1 = s.first[b + 1];
-  // The row before may go on from there.
-  multiply<tile_threads, share>(a, r0 > 0 ? r0 - 1 : r0, r1, x, k0, entries, product);
+  multiply<tile_threads>(a, x, k0, entries, product);
   for (int k = threadIdx.x; k < share; k += tile_threads) {
     begins[k] = 0;
     if (k >= entries)
@@ -205,9 +203,8 @@ __global__ void __launch_bounds__(tile_threads)
 }
 
 // A warp for each share: the last row that begins in it, where that ends in a later one.
-template <class Lines, class V, class I>
-__global__ void segments_join_kernel(V alpha, Lines a, V beta, V* y, shares<V, I> s) {
-  using O = decltype(a.nnz);
+template <class V, class I, class O>
+__global__ void segments_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
   std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
   if (b >= s.count || s.first[b + 1] == s.first[b])
     return;
