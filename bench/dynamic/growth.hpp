@@ -16,8 +16,7 @@ namespace tulle::bench {
 inline constexpr std::size_t rounds = 50;
 inline constexpr std::size_t round_part = 500; // of the entries: 0.2 %
 inline constexpr int products = 5;
-inline constexpr std::size_t builds =
-    5; // of a streaming build, each who takes part once in a round
+inline constexpr std::size_t builds = 5; // in batches; each who takes part once in a round
 // A contestant who has taken so long in all is not asked again: rebuilding takes minutes.
 inline constexpr double seconds_each = 8;
 

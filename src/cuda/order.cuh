@@ -16,4 +16,8 @@ template <class I, class O>
 void order_by(I lines, O nnz, I const* key, O const* places, I* sorted, O* perm, void* room,
               std::size_t& bytes, void* stream);
 
+/// to[k]: the sum of counts before k, for all k below n. Room as above.
+template <class I>
+void sum_up(I const* counts, I* to, std::size_t n, void* room, std::size_t& bytes, void* stream);
+
 } // namespace tulle::simt

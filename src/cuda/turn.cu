@@ -122,6 +122,12 @@ void order_by(I lines, O nnz, I const* key, O const* places, I* sorted, O* perm,
              last_bit, static_cast<cudaStream_t>(stream));
 }
 
+template <class I>
+void sum_up(I const* counts, I* to, std::size_t n, void* room, std::size_t& bytes, void* stream) {
+  TULLE_CUDA(cub::DeviceScan::ExclusiveSum, room, bytes, counts, to, static_cast<std::int64_t>(n),
+             static_cast<cudaStream_t>(stream));
+}
+
 template <class I, class O>
 void order_by(I lines, O nnz, I const* key, I* sorted, O* perm, void* stream) {
   scratch<O> const places(static_cast<std::size_t>(nnz), stream);
@@ -182,6 +188,7 @@ TULLE_ORDER(std::int32_t, std::int32_t)
 TULLE_ORDER(std::int64_t, std::int64_t)
 TULLE_ORDER(std::int32_t, std::int64_t)
 #define TULLE_TURN(I)                                                                              \
+  template void sum_up(I const*, I*, std::size_t, void*, std::size_t&, void*);                     \
   template void count_up(I*, std::size_t, void*);                                                  \
   template bool is_sorted(I const*, I, void*);                                                     \
   template void turn(I, I, I const*, I const*, I*, I*, I*, void*);                                 \

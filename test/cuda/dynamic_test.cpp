@@ -222,8 +222,9 @@ batch<double, std::int32_t> shuffled(csr<double> const& a) {
   return b;
 }
 
-/// In six batches, by another alike and by the cpu; then from csr, with a quarter of it once more,
-/// in three batches. Sums are exact in every order where `exact` is set.
+/// In six batches, by another alike and by the cpu; then from csr, with some of it once more in
+/// three batches, few enough that products do not defragment. Sums are exact in every order where
+/// `exact` is set.
 void expect_grown(csr<double> const& a, bool exact, std::string const& what) {
   auto const b = shuffled(a);
   auto const cols = static_cast<std::size_t>(a.cols);
@@ -251,17 +252,28 @@ void expect_grown(csr<double> const& a, bool exact, std::string const& what) {
   auto e = matrix::from_csr(a.view()), alike = matrix::from_csr(a.view());
   EXPECT_TRUE(e.shape().compact);
   EXPECT_TRUE(same_bits(product({}, e, x), product(e.freeze(), x))) << what;
-  for (std::size_t const from : {n - n / 4, n - n / 6, n - n / 12}) {
-    in(e, from, n / 12);
-    in(alike, from, n / 12);
+  std::size_t const few = n / 40;
+  for (std::size_t const from : {n / 2, n - 2 * few, n - few}) {
+    in(e, from, few);
+    in(alike, from, few);
     std::vector<double> const y = product({}, e, x);
     EXPECT_TRUE(same_bits(y, product({}, alike, x))) << what;
-    EXPECT_TRUE(n / 12 == 0 || !e.shape().compact) << what;
+    EXPECT_EQ(e.shape().compact, few == 0) << what;
+    auto copy = matrix::from_csr(alike.download().to_csr().view());
+    std::vector<double> const z = product(copy.freeze(), x);
+    for (std::size_t i = 0; i < y.size(); ++i)
+      ASSERT_TRUE(exact ? y[i] == z[i] : std::abs(y[i] - z[i]) <= 1e-11 * (1 + std::abs(z[i])))
+          << what << ", row " << i;
+    if (few == 0)
+      break;
+    // What was downloaded is compact; let it grow as the other did.
+    alike = matrix::from_csr(a.view());
+    for (std::size_t const again_from : {n / 2, n - 2 * few, n - few}) {
+      in(alike, again_from, few);
+      if (again_from == from)
+        break;
+    }
   }
-  std::vector<double> const y = product({}, e, x), z = product(e.freeze(), x);
-  for (std::size_t i = 0; i < y.size(); ++i)
-    ASSERT_TRUE(exact ? y[i] == z[i] : std::abs(y[i] - z[i]) <= 1e-11 * (1 + std::abs(z[i])))
-        << what << ", row " << i;
   e.defragment({.combine = true});
   EXPECT_EQ(e.shape().entries, a.to_csr().val.size()) << what;
 }
@@ -277,6 +289,32 @@ TEST(device_dynamic_csr, products_repeat_and_are_those_of_what_it_freezes_to) {
     if (!is_quick() || generate(text).val.size() < 60'000)
       for (bool const exact : {false, true})
         expect_grown(exact ? other_values(generate(text)) : rough(generate(text)), exact, text);
+}
+
+// Rows that a block adds up, and rows with segments behind segments.
+TEST(device_dynamic_csr, products_add_what_long_rows_have_behind) {
+  std::vector<std::int32_t> lengths(400, 100);
+  lengths[7] = 60'000;
+  lengths[399] = 9'000;
+  for (bool const exact : {false, true}) {
+    csr<double> const a = from_lengths(200'000, lengths);
+    expect_grown(exact ? a : rough(a), exact, "long rows");
+  }
+}
+
+// Products pay for rows that have grown until they have paid for a copy.
+TEST(device_dynamic_csr, products_defragment_in_time) {
+  csr<double> const a = generate("poisson2d5:60");
+  auto const b = shuffled(a);
+  matrix d = matrix::from_csr(a.view());
+  std::size_t const few = b.val.size() / 40;
+  d.insert(std::span(b.row).first(few), std::span(b.col).first(few), std::span(b.val).first(few));
+  std::vector<double> const x(static_cast<std::size_t>(a.cols), 1);
+  int products = 0;
+  for (; !d.shape().compact && products < 100; ++products)
+    product({}, d, x);
+  EXPECT_GT(products, 3);
+  EXPECT_LT(products, 20);
 }
 
 TEST(device_dynamic_csr, takes_the_order_of_the_cpu) {

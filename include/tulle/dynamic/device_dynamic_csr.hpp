@@ -8,10 +8,9 @@
 ///     auto c = a.freeze();                                      // a csr of its arrays, not a copy
 ///
 /// The first segments of all rows are a csr without gaps, as from_csr and defragmenting leave them;
-/// entries that come later go to segments behind them, up to `segments` in all. A row that has no
-/// segment left defragments the matrix. Unlike on the cpu rows do not move, and only segments
-/// behind the first have slack: gaps cost a product as much as entries do, and a copy of the whole
-/// matrix is little more than two products.
+/// entries that come later go to segments behind them, up to `segments` in all, which alone have
+/// slack. Rows do not move: one that has no segment left defragments the matrix, and so do products
+/// when those with rows that have grown have cost as much as that does.
 ///
 /// A change is a batch of entries, made whole or not at all: what fails (an index out of range, the
 /// pool's limit, an allocation) leaves the matrix as it was. A batch is sorted by row first,

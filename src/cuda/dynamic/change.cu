@@ -165,7 +165,7 @@ findings make(matrix<V, I>& m, F const& try_again) {
         add_levels(m, f.levels);
       if (grown > b.g.most_grown)
         grow(m.grown, m.grown_rows * sizeof(grown_row<I>),
-             std::min(2 * grown, static_cast<std::size_t>(m.rows)) * sizeof(grown_row<I>), m);
+             std::min(8 * grown, static_cast<std::size_t>(m.rows)) * sizeof(grown_row<I>), m);
       grow(m, used);
     }
     post(m, b.row, b.col, b.val);

@@ -92,6 +92,7 @@ struct matrix {
   std::size_t in_first = 0; // entries of first segments, when they were made
   bool compact = true;      // all entries are in first segments, which are full
   bool holes = false;       // some first segments are not
+  double debt = 0;          // what products paid for entries behind: matrix.cu
   owned length, first;
   owned listed, grown; // rows that have grown
   std::size_t grown_rows = 0;
@@ -105,8 +106,8 @@ struct matrix {
   owned work;              // of batches
   std::size_t counted = 0; // entries that it is for
   std::size_t room_bytes = 0;
-  owned row_ptr; // of copies
-  owned plan;    // of products with the first segments
+  owned row_ptr, scan; // of copies
+  owned plan;          // of products with the first segments
   bool planned = false;
   plan_view how;
   cuda_spmv_kernel const* csr = nullptr;
