@@ -8,77 +8,19 @@
 
 #include "tulle/dynamic/dynamic_csr.hpp"
 #include "tulle/format/hyb.hpp"
-#include "tulle/op/assemble.hpp"
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
+#include "bench/dynamic/growth.hpp"
 #include "bench/dynamic/merged_csr.hpp"
-#include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
 #include "bench/vectors.hpp"
 
-#include <random>
-
 namespace tulle::bench {
 namespace {
-
-constexpr std::size_t rounds = 50;
-constexpr std::size_t round_part = 500; // of the entries: 0.2 %
-constexpr int products = 5;
-constexpr std::size_t builds = 5; // of a streaming build, each who takes part once in a round
-// A contestant who has taken so long in all is not asked again: rebuilding takes minutes.
-constexpr double seconds_each = 8;
-
-/// The entries of a matrix in random order: the same order every time.
-template <class V, class I>
-struct arrivals {
-  array<I> row, col;
-  array<V> val;
-
-  explicit arrivals(csr<V, I, I> const& a)
-      : row(a.col.size()), col(a.col.size()), val(a.val.size()) {
-    std::size_t const n = a.val.size();
-    array<I> rows(n);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)
-      std::fill(rows.data() + a.row_ptr[i], rows.data() + a.row_ptr[i + 1], static_cast<I>(i));
-    array<std::size_t> order(n);
-    for (std::size_t k = 0; k < n; ++k)
-      order[k] = k;
-    std::mt19937_64 random(1);
-    for (std::size_t k = n; k > 1; --k)
-      std::swap(order[k - 1], order[random() % k]);
-    for (std::size_t k = 0; k < n; ++k) {
-      row[k] = rows[order[k]];
-      col[k] = a.col[order[k]];
-      val[k] = a.val[order[k]];
-    }
-  }
-  csr<V, I, I> first(I rows, I cols, std::size_t n, int threads) const {
-    return from_triplets<V, I>(rows, cols, {row.data(), n}, {col.data(), n}, {val.data(), n},
-                               combine::sum, {.threads = threads});
-  }
-};
-
-record record_of(record const& about, contestant const& c, std::vector<double> const& times) {
-  statistic const t = statistic_of(times);
-  record r = about;
-  r.backend = "cpu";
-  r.cache = "warm";
-  r.format = c.format;
-  r.path = c.path;
-  r.peer = c.peer;
-  r.bytes = c.bytes;
-  r.peak_bytes = c.peak_bytes;
-  r.turns = static_cast<int>(times.size());
-  r.seconds = t.median;
-  r.fastest = t.least;
-  r.spread = t.spread;
-  r.verified = true;
-  return r;
-}
 
 dynamic_options options_of(int threads) {
   dynamic_options o;
@@ -447,7 +389,10 @@ std::vector<record> run_growth(std::string const& matrix, csr<V, I, I> const& so
 
 std::vector<record> growths(std::string const& matrix, options const& o,
                             std::vector<std::string>& remarks) {
-  return with_matrix(matrix, o, [&](auto const& a) { return run_growth(matrix, a, o, remarks); });
+  return with_matrix(matrix, o, [&](auto const& a) {
+    return o.backend == "cuda" ? run_growth_on_device(matrix, a, o, remarks)
+                               : run_growth(matrix, a, o, remarks);
+  });
 }
 
 } // namespace tulle::bench

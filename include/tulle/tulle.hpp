@@ -9,6 +9,7 @@
 #include "tulle/core/machine.hpp"
 #include "tulle/core/recycling.hpp"
 #include "tulle/core/where.hpp"
+#include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/dynamic/dynamic_csr.hpp"
 #include "tulle/format/formats.hpp"
 #include "tulle/format/sparse_vector.hpp"

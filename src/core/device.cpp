@@ -26,6 +26,7 @@ std::string beside_this() {
 struct opened {
   cuda_module const* module = nullptr;
   std::string why; // it is not there
+  void* library = nullptr;
 };
 
 opened open_module() {
@@ -43,7 +44,7 @@ opened open_module() {
   cuda_module const* const module = entry();
   if (std::string(module->version) != cuda_module_version)
     return {nullptr, "not loaded: " + path + " is of another build than this library"};
-  return {module, ""};
+  return {module, "", library};
 }
 
 opened const& the_module() {
@@ -80,6 +81,14 @@ cuda_module const& loaded_cuda() {
   if (!has_device)
     fail(errc::backend, "cuda: %s", cuda_state().c_str());
   return *the_module().module;
+}
+
+void* loaded_cuda_entry(char const* name) {
+  loaded_cuda();
+  void* const entry = dlsym(the_module().library, name);
+  if (!entry)
+    fail(errc::backend, "cuda: not loaded: the module has no %s", name);
+  return entry;
 }
 
 void check(cuda_status const& s, char const* op) {

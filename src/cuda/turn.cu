@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/instantiate.cuh"
+#include "cuda/order.cuh"
 #include "cuda/turn.cuh"
 #include "cuda/workspace.cuh"
 
@@ -105,21 +106,37 @@ void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream) {
   TULLE_CUDA(cub::DeviceScan::InclusiveScan, room.get(), bytes, row, row, greater_of(), n, s);
 }
 
+template <class O>
+void count_up(O* to, std::size_t n, void* stream) {
+  launch(count_kernel<O>, blocks_for(n), threads, stream, static_cast<O>(n), to);
+}
+
 template <class I, class O>
-void order_by(I lines, O nnz, I const* key, I* sorted, O* perm, void* stream) {
+void order_by(I lines, O nnz, I const* key, O const* places, I* sorted, O* perm, void* room,
+              std::size_t& bytes, void* stream) {
   using bits = std::make_unsigned_t<I>;
-  auto const s = static_cast<cudaStream_t>(stream);
-  scratch<O> const places(static_cast<std::size_t>(nnz), s);
-  launch(count_kernel<O>, blocks_for(nnz), threads, stream, nnz, places.get());
   auto const* const keys = reinterpret_cast<bits const*>(key); // none is negative
   auto* const sorted_keys = reinterpret_cast<bits*>(sorted);
   int const last_bit = std::bit_width(static_cast<bits>(lines));
+  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, room, bytes, keys, sorted_keys, places, perm, nnz, 0,
+             last_bit, static_cast<cudaStream_t>(stream));
+}
+
+template <class I>
+void sum_up(I const* counts, I* to, std::size_t n, void* room, std::size_t& bytes, void* stream) {
+  TULLE_CUDA(cub::DeviceScan::ExclusiveSum, room, bytes, counts, to, static_cast<std::int64_t>(n),
+             static_cast<cudaStream_t>(stream));
+}
+
+template <class I, class O>
+void order_by(I lines, O nnz, I const* key, I* sorted, O* perm, void* stream) {
+  scratch<O> const places(static_cast<std::size_t>(nnz), stream);
+  count_up(places.get(), static_cast<std::size_t>(nnz), stream);
   std::size_t bytes = 0;
-  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, nullptr, bytes, keys, sorted_keys, places.get(), perm,
-             nnz, 0, last_bit, s);
-  scratch<char> const room(bytes, s);
-  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, room.get(), bytes, keys, sorted_keys, places.get(),
-             perm, nnz, 0, last_bit, s);
+  O const* const from = places.get();
+  order_by(lines, nnz, key, from, sorted, perm, nullptr, bytes, stream);
+  scratch<char> const room(bytes, stream);
+  order_by(lines, nnz, key, from, sorted, perm, room.get(), bytes, stream);
 }
 
 template <class I, class O>
@@ -164,12 +181,15 @@ void order_by_count(std::size_t n, unsigned* count, I* order, void* stream) {
 #define TULLE_ORDER(I, O)                                                                          \
   template void line_pointers(I, O, I const*, O*, void*);                                          \
   template void expand_rows(I, O, O const*, I*, void*);                                            \
+  template void order_by(I, O, I const*, O const*, I*, O*, void*, std::size_t&, void*);            \
   template void order_by(I, O, I const*, I*, O*, void*);                                           \
   template void order_by(I, I, O, I const*, I const*, I*, O*, void*);
 TULLE_ORDER(std::int32_t, std::int32_t)
 TULLE_ORDER(std::int64_t, std::int64_t)
 TULLE_ORDER(std::int32_t, std::int64_t)
 #define TULLE_TURN(I)                                                                              \
+  template void sum_up(I const*, I*, std::size_t, void*, std::size_t&, void*);                     \
+  template void count_up(I*, std::size_t, void*);                                                  \
   template bool is_sorted(I const*, I, void*);                                                     \
   template void turn(I, I, I const*, I const*, I*, I*, I*, void*);                                 \
   template void order_by_count(std::size_t, unsigned*, I*, void*);

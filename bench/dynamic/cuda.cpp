@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The tables of dynamic.cpp on a GPU. Entries are there before they arrive; the host's clock counts
+// from a device that is idle to one that is idle again, and products alone are timed by events.
+// Memory that came back is kept for the next who wants as much, here as everywhere on the device.
+#include "bench/cuda.hpp"
+
+#include "tulle/dynamic/device_dynamic_csr.hpp"
+#include "tulle/format/coo.hpp"
+#include "tulle/op/convert.hpp"
+#include "tulle/op/spmv.hpp"
+
+#include "bench/contest.hpp"
+#include "bench/dynamic/growth.hpp"
+#include "bench/peer_modules.hpp"
+#include "bench/peers/seconds.hpp"
+#include "bench/source.hpp"
+#include "bench/vectors.hpp"
+
+namespace tulle::bench {
+namespace {
+
+/// Seconds until the device is through.
+template <class F>
+double device_seconds(F const& f) {
+  synchronize();
+  return seconds_of([&] {
+    f();
+    synchronize();
+  });
+}
+
+/// All that is on the device: entries as they arrive, the matrix in the end, x and y.
+template <class V, class I>
+struct device_arrivals {
+  arrivals<V, I> here;
+  device_array<I> row, col;
+  device_array<V> val;
+  device_matrix last;
+  device_array<V> x, y;
+
+  device_arrivals(csr<V, I, I> const& a, array<V> const& operand)
+      : here(a), row(here.row), col(here.col), val(here.val), last(upload(a)), x(operand),
+        y(static_cast<std::size_t>(a.rows)) {}
+
+  template <class M>
+  void insert(M& to, std::size_t from, std::size_t n) const {
+    using index_there = vector_view<I const, space::device>;
+    to.insert(index_there(row.data() + from, n), index_there(col.data() + from, n),
+              vector_view<V const, space::device>(val.data() + from, n));
+  }
+  coo_view<V, I, I, space::device> first(I rows, I cols, std::size_t n) const {
+    return {unchecked, rows, cols, static_cast<I>(n), row.data(), col.data(), val.data()};
+  }
+};
+
+template <class V, class I>
+using grower = device_dynamic_csr<V, I>;
+
+/// One who takes part, by the host's clock.
+contestant named(std::string format, std::string path = "") {
+  contestant c;
+  c.backend = "cuda";
+  c.format = std::move(format);
+  c.path = std::move(path);
+  return c;
+}
+
+template <class V, class I>
+std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
+                               device_arrivals<V, I> const& all, options const& o,
+                               std::vector<std::string>& remarks) {
+  std::size_t const n = a.val.size();
+  std::vector<record> records;
+  auto const add = [&](contestant c, std::size_t entries, std::vector<double> const& times,
+                       bool right) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.2f billion entries a second",
+                  1e-9 * static_cast<double>(entries) / statistic_of(times).median);
+    c.path = text;
+    records.push_back(record_of(about, c, times));
+    records.back().verified = right;
+  };
+  auto const memory = kept_memory();
+  csr<V, I, I> const nothing(a.rows, a.cols, array<I>(static_cast<std::size_t>(a.rows) + 1, I(0)),
+                             {}, {});
+  for (std::size_t const batch : {std::size_t(100000), std::size_t(1000000)}) {
+    std::string const size = batch == 100000 ? "100K" : "1M";
+    contestant c = named("dynamic " + size);
+    std::vector<double> times;
+    bool right = true;
+    for (std::size_t round = 0; round <= builds; ++round) {
+      device_dynamic_options options;
+      options.where.memory = memory.get();
+      grower<V, I> d(a.rows, a.cols, options);
+      double const seconds = device_seconds([&] {
+        for (std::size_t k = 0; k < n; k += batch)
+          all.insert(d, k, std::min(batch, n - k));
+      });
+      if (round == 0) { // kernels are loaded, memory is fresh
+        right = d.to_csr() == a;
+        continue;
+      }
+      times.push_back(seconds);
+      c.bytes = d.shape().bytes;
+    }
+    add(c, n, times, right);
+    dynamic_problem<V, I> const p{
+        nothing.view(), all.here.row, all.here.col, all.here.val, batch, nullptr, 0, 1};
+    // Whole batches, once for the driver to load kernels. What comes out is looked at in rounds.
+    for (bool const again : {false, true})
+      for (auto& peer : ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks)) {
+        double const seconds = device_seconds([&] {
+          for (std::size_t k = 0; k + batch <= n; k += batch)
+            peer.run();
+        });
+        peer.format += " " + size;
+        if (again)
+          add(peer, n / batch * batch, {seconds}, true);
+      }
+  }
+  std::vector<double> times;
+  bool right = true;
+  for (std::size_t round = 0; round <= builds; ++round) {
+    device_matrix c;
+    double const seconds = device_seconds([&] {
+      c = convert(device_ref{matrix_ref(all.first(a.rows, a.cols, n))}, format::csr, {});
+    });
+    if (round == 0)
+      right = *download(c).template get_if<csr<V, I, I>>() == a;
+    else
+      times.push_back(seconds);
+  }
+  add(named("csr at the end"), n, times, right);
+  return records;
+}
+
+template <class V, class I>
+std::vector<record> run_rounds(record const& about, csr<V, I, I> const& a,
+                               device_arrivals<V, I>& all, array<V> const& x, options const& o,
+                               std::vector<std::string>& remarks) {
+  std::size_t const batch = std::max<std::size_t>(1, a.val.size() / round_part);
+  std::size_t const before = a.val.size() - std::min(a.val.size(), rounds * batch);
+  std::size_t const n = a.val.size() - before;
+  csr<V, I, I> const start = all.here.first(a.rows, a.cols, before, threads_of(o));
+  auto const memory = kept_memory();
+  struct player {
+    contestant c;
+    std::function<void(std::size_t)> run; // a round
+    std::function<std::size_t()> bytes = [] { return std::size_t(0); };
+    bool multiplies = true;
+    bool is_last = false; // the matrix as it is in the end
+    std::vector<double> times = {};
+    bool right = true;
+  };
+  std::vector<player> players;
+  auto const multiply = [&](auto const& f) {
+    for (int k = 0; k < products; ++k)
+      f();
+  };
+  auto const add_dynamic = [&](char const* name, bool mean, bool multiplies) {
+    device_dynamic_options options;
+    options.slack.mean = mean;
+    options.where.memory = memory.get();
+    auto const d = std::make_shared<grower<V, I>>(grower<V, I>::from_csr(start.view(), options));
+    players.push_back({named(name, "insert"),
+                       [&, d, multiplies](std::size_t round) {
+                         all.insert(*d, before + round * batch, batch);
+                         if (multiplies)
+                           multiply([&] { spmv(V(1), *d, all.x, V(0), all.y); });
+                       },
+                       [d] { return d->shape().bytes; }, multiplies});
+  };
+  add_dynamic("dynamic", false, true);
+  add_dynamic("dynamic slack=mean", true, true);
+  add_dynamic("dynamic batch alone", false, false);
+  players.push_back({named("csr rebuilt", "all entries so far from coo"), [&](std::size_t round) {
+                       auto const c = convert(device_ref{matrix_ref(all.first(
+                                                  a.rows, a.cols, before + (round + 1) * batch))},
+                                              format::csr, cuda{.memory = memory.get()});
+                       spmv_plan plan(c);
+                       multiply([&] { spmv(plan, V(1), c, all.x, V(0), all.y); });
+                       synchronize();
+                     }});
+  auto const plan = std::make_shared<spmv_plan>(all.last);
+  players.push_back({named("csr static", "the products alone, of the matrix as it is in the end"),
+                     [&, plan](std::size_t) {
+                       multiply([&] { spmv(*plan, V(1), all.last, all.x, V(0), all.y); });
+                     }});
+  players.back().is_last = true;
+  for (int const some : {products, 0}) {
+    dynamic_problem<V, I> const p{start.view(),
+                                  {all.here.row.data() + before, n},
+                                  {all.here.col.data() + before, n},
+                                  {all.here.val.data() + before, n},
+                                  batch,
+                                  x.data(),
+                                  some,
+                                  1};
+    for (auto& peer : ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks)) {
+      if (some == 0)
+        peer.format += " alone";
+      players.push_back({peer, [run = peer.run](std::size_t) { run(); }});
+      players.back().multiplies = some != 0;
+    }
+  }
+  array<V> y(static_cast<std::size_t>(a.rows));
+  for (std::size_t round = 0; round < n / batch; ++round)
+    for (std::size_t k = 0; k < players.size(); ++k) {
+      player& p = players[(k + round) % players.size()];
+      p.times.push_back(device_seconds([&] { p.run(round); }));
+      if (round + 1 < n / batch || !p.multiplies)
+        continue;
+      if (p.c.result)
+        p.c.result(y.data());
+      else
+        all.y.copy_to(y.data());
+      auto const so_far =
+          all.here.first(a.rows, a.cols, before + (round + 1) * batch, threads_of(o));
+      p.right = is_product(p.is_last ? a.view() : so_far.view(), x.data(), y.data());
+    }
+  std::vector<record> records;
+  for (player& p : players) {
+    if (std::size_t const bytes = p.bytes())
+      p.c.bytes = bytes;
+    // The median does not see what comes every few rounds.
+    double sum = 0;
+    for (double const t : p.times)
+      sum += t;
+    char text[64];
+    std::snprintf(text, sizeof text, "; mean %.3f ms",
+                  1e3 * sum / static_cast<double>(p.times.size()));
+    records.push_back(record_of(about, p.c, p.times));
+    records.back().path += text;
+    records.back().verified = p.right;
+  }
+  return records;
+}
+
+template <class V, class I>
+std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
+                                 device_arrivals<V, I>& all, array<V> const& x, options const& o,
+                                 std::vector<std::string>& remarks) {
+  std::size_t const n = a.val.size();
+  contest c;
+  c.about = about;
+  c.flops = 2 * static_cast<double>(n);
+  c.vector_bytes = static_cast<double>(x.bytes()) + sizeof(V) * static_cast<double>(a.rows);
+  c.bound_bytes = static_cast<double>(a.bytes()) + c.vector_bytes;
+  c.verify = [&](contestant const& who) {
+    array<V> y(static_cast<std::size_t>(a.rows));
+    who.result(y.data());
+    return is_product(a.view(), x.data(), y.data());
+  };
+  auto const watch = event_watch();
+  c.contestants.push_back(copy_bound(static_cast<std::size_t>(c.bound_bytes), watch));
+  auto const add = [&](char const* name, std::size_t bytes, auto const& run) {
+    contestant one = named(name);
+    one.bytes = bytes;
+    one.watch = watch;
+    one.run = run;
+    one.result = [&all](void* to) { all.y.copy_to(static_cast<V*>(to)); };
+    one.poison = [&all] { detail::device_set(all.y.data(), 0xff, all.y.bytes(), {}); };
+    c.contestants.push_back(one);
+  };
+  auto const add_dynamic = [&](char const* name, grower<V, I>&& d) {
+    auto const kept = std::make_shared<grower<V, I>>(std::move(d));
+    add(name, kept->shape().bytes, [kept, &all] { spmv(V(1), *kept, all.x, V(0), all.y); });
+  };
+  grower<V, I> streamed(a.rows, a.cols);
+  for (std::size_t k = 0; k < n; k += 1000000)
+    all.insert(streamed, k, std::min<std::size_t>(1000000, n - k));
+  add_dynamic("dynamic streamed", std::move(streamed));
+  std::size_t const batch = std::max<std::size_t>(1, n / round_part);
+  std::size_t const before = n - std::min(n, rounds * batch);
+  auto grown = grower<V, I>::from_csr(all.here.first(a.rows, a.cols, before, threads_of(o)).view());
+  for (std::size_t k = before; k < n; k += batch)
+    all.insert(grown, k, std::min(batch, n - k));
+  add_dynamic("dynamic after rounds", std::move(grown));
+  add_dynamic("dynamic defragmented", grower<V, I>::from_csr(a.view()));
+  auto const plan = std::make_shared<spmv_plan>(all.last);
+  add("csr", all.last.bytes(), [plan, &all] { spmv(*plan, V(1), all.last, all.x, V(0), all.y); });
+  return hold(c, o, remarks);
+}
+
+template <class V, class I>
+std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
+                               device_arrivals<V, I>& all) {
+  std::size_t const n = a.val.size();
+  spmv_plan plan(all.last);
+  std::vector<double> product;
+  std::vector<std::pair<char const*, std::vector<double>>> all_times{
+      {"from csr", {}}, {"defragment", {}}, {"defragment combine", {}}, {"to host", {}}};
+  auto const memory = kept_memory();
+  device_dynamic_options options;
+  options.where.memory = memory.get();
+  using csr_there = csr_view<V, I, I, space::device>;
+  for (std::size_t round = 0; round <= builds; ++round) {
+    auto const time = [&](std::size_t at, auto&& f) {
+      double const one = device_seconds([&] {
+        for (int k = 0; k < products; ++k)
+          spmv(plan, V(1), all.last, all.x, V(0), all.y);
+      });
+      double const it = device_seconds(f);
+      if (round == 0)
+        return;
+      product.push_back(one / products);
+      all_times[at].second.push_back(it);
+    };
+    std::unique_ptr<grower<V, I>> d;
+    time(0, [&] {
+      d = std::make_unique<grower<V, I>>(
+          grower<V, I>::from_csr(all.last.template view<csr_there>(), options));
+    });
+    std::size_t const batch = n / 10 + 1;
+    all.insert(*d, 0, batch);
+    time(1, [&] { d->defragment(); });
+    all.insert(*d, batch, batch);
+    time(2, [&] { d->defragment({.combine = true}); });
+    if (round == 1)
+      time(3, [&] { d->to_csr(); });
+  }
+  double const one = statistic_of(product).median;
+  std::vector<record> records;
+  for (auto const& [name, times] : all_times) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f products of csr", statistic_of(times).median / one);
+    records.push_back(record_of(about, named(name, text), times));
+  }
+  return records;
+}
+
+} // namespace
+
+template <class V, class I>
+std::vector<record> run_growth_on_device(std::string const& matrix, csr<V, I, I> const& source,
+                                         options const& o, std::vector<std::string>& remarks) {
+  csr<V, I, I> const a = source.to_csr({.threads = threads_of(o)});
+  if (a.val.size() < rounds * round_part) {
+    remarks.push_back(matrix + " has too few entries to grow in rounds");
+    return {};
+  }
+  array<V> const x = operand<V>(static_cast<std::size_t>(a.cols));
+  device_arrivals<V, I> all(a, x);
+  auto const named = [&](char const* what) { return about(matrix + what, a, "dynamic", o); };
+  std::vector<record> records = run_builds(named(": all in batches"), a, all, o, remarks);
+  auto const add = [&](std::vector<record> const& more) {
+    records.insert(records.end(), more.begin(), more.end());
+  };
+  add(run_rounds(named(": a batch of 0.2 %, five products"), a, all, x, o, remarks));
+  add(run_products(named(": y = A x"), a, all, x, o, remarks));
+  add(run_upkeep(named(": upkeep"), a, all));
+  return records;
+}
+
+#define TULLE_GROWTH(tag, V, I, O)                                                                 \
+  template std::vector<record> run_growth_on_device(std::string const&, csr<V, I, I> const&,       \
+                                                    options const&, std::vector<std::string>&);
+TULLE_TYPES(TULLE_GROWTH)
+
+} // namespace tulle::bench

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the benches of matrices that grow share, here and on a device.
+#pragma once
+#include "tulle/op/assemble.hpp"
+
+#include "bench/contestant.hpp"
+#include "bench/measure.hpp"
+#include "bench/options.hpp"
+#include "bench/record.hpp"
+
+#include <random>
+
+namespace tulle::bench {
+
+inline constexpr std::size_t rounds = 50;
+inline constexpr std::size_t round_part = 500; // of the entries: 0.2 %
+inline constexpr int products = 5;
+inline constexpr std::size_t builds = 5; // in batches; each who takes part once in a round
+// A contestant who has taken so long in all is not asked again: rebuilding takes minutes.
+inline constexpr double seconds_each = 8;
+
+/// The entries of a matrix in random order: the same order every time.
+template <class V, class I>
+struct arrivals {
+  array<I> row, col;
+  array<V> val;
+
+  explicit arrivals(csr<V, I, I> const& a)
+      : row(a.col.size()), col(a.col.size()), val(a.val.size()) {
+    std::size_t const n = a.val.size();
+    array<I> rows(n);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)
+      std::fill(rows.data() + a.row_ptr[i], rows.data() + a.row_ptr[i + 1], static_cast<I>(i));
+    array<std::size_t> order(n);
+    for (std::size_t k = 0; k < n; ++k)
+      order[k] = k;
+    std::mt19937_64 random(1);
+    for (std::size_t k = n; k > 1; --k)
+      std::swap(order[k - 1], order[random() % k]);
+    for (std::size_t k = 0; k < n; ++k) {
+      row[k] = rows[order[k]];
+      col[k] = a.col[order[k]];
+      val[k] = a.val[order[k]];
+    }
+  }
+  csr<V, I, I> first(I rows, I cols, std::size_t n, int threads) const {
+    return from_triplets<V, I>(rows, cols, {row.data(), n}, {col.data(), n}, {val.data(), n},
+                               combine::sum, {.threads = threads});
+  }
+};
+
+inline record record_of(record const& about, contestant const& c,
+                        std::vector<double> const& times) {
+  statistic const t = statistic_of(times);
+  record r = about;
+  r.backend = c.backend;
+  r.cache = "warm";
+  r.format = c.format;
+  r.path = c.path;
+  r.peer = c.peer;
+  r.bytes = c.bytes;
+  r.peak_bytes = c.peak_bytes;
+  r.turns = static_cast<int>(times.size());
+  r.seconds = t.median;
+  r.fastest = t.least;
+  r.spread = t.spread;
+  r.verified = true;
+  return r;
+}
+
+/// The same tables on a GPU.
+template <class V, class I>
+std::vector<record> run_growth_on_device(std::string const& matrix, csr<V, I, I> const& source,
+                                         options const& o, std::vector<std::string>& remarks);
+
+} // namespace tulle::bench

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A matrix on a device that takes entries while it is used: the twin of dynamic_csr.
+///
+///     tulle::device_dynamic_csr<double> a(rows, cols);          // or from_csr(view)
+///     a.insert(row, col, val);                                  // spans, or arrays on the device
+///     tulle::spmv(1.0, a, x, 0.0, y);                           // on the fragments as they lie
+///     auto c = a.freeze();                                      // a csr of its arrays, not a copy
+///
+/// The first segments of all rows are a csr without gaps, as from_csr and defragmenting leave them;
+/// entries that come later go to segments behind them, up to `segments` in all, which alone have
+/// slack. Rows do not move: one that has no segment left defragments the matrix, and so do products
+/// when those with rows that have grown have cost as much as that does.
+///
+/// A change is a batch of entries, made whole or not at all: what fails (an index out of range, the
+/// pool's limit, an allocation) leaves the matrix as it was. A batch is sorted by row first,
+/// stable, so that rows have their entries in the order they came, and products have the same bits
+/// on every run: those of the csr that freeze() makes. Batches run on the stream of options::where
+/// and wait for it once; products go on any stream, in their turn. Calls from several threads come
+/// one after the other.
+#pragma once
+#include "tulle/core/device.hpp"
+#include "tulle/dynamic/dynamic_csr.hpp"
+
+namespace tulle {
+
+struct device_dynamic_options {
+  /// Of segments behind the first; a row that has one already at least doubles. No function.
+  dynamic_slack slack;
+  int segments = 8; ///< of a row, 2 to 8
+  on_duplicate duplicates = on_duplicate::keep;
+  std::size_t limit = SIZE_MAX; ///< places of the pool
+  /// Of all changes. Memory that is not given comes from the stream's pool; the stream must live as
+  /// long as the matrix. `exact` is always kept.
+  cuda where;
+};
+
+/// What a matrix consists of.
+struct device_dynamic_shape {
+  std::size_t entries = 0;  ///< stored, duplicates counted one by one
+  std::size_t places = 0;   ///< of the pool, used or not
+  std::size_t segments = 1; ///< of the row that has most
+  std::size_t bytes = 0;    ///< with those of the last product's plan and the largest batch
+  bool compact = false;     ///< all entries are in first segments: freeze() copies none
+};
+
+template <class V, class I = std::int32_t>
+class device_dynamic_csr {
+public:
+  using value = V;
+  using index = I;
+  using options = device_dynamic_options;
+  using csr_there = csr_view<V, I, I, space::device>;
+  template <class T>
+  using there = vector_view<T const, space::device>;
+
+  device_dynamic_csr(I rows, I cols, options const& o = {});
+  device_dynamic_csr(device_dynamic_csr&&) noexcept;
+  device_dynamic_csr& operator=(device_dynamic_csr&&) noexcept;
+  ~device_dynamic_csr();
+
+  /// Rows as a has them.
+  static device_dynamic_csr from_csr(csr_view<V, I, I> a, options const& o = {});
+  static device_dynamic_csr from_csr(csr_there a, options const& o = {});
+
+  I rows() const;
+  I cols() const;
+  device_dynamic_shape shape() const;
+
+  /// A(row[k], col[k]) += val[k], for all k in order.
+  void insert(std::span<I const> row, std::span<I const> col, std::span<V const> val);
+  void insert(there<I> row, there<I> col, there<V> val);
+  /// A(row[k], col[k]) = val[k], for all k in order: the last one of a place stays.
+  void assign(std::span<I const> row, std::span<I const> col, std::span<V const> val);
+  void assign(there<I> row, there<I> col, there<V> val);
+  /// Takes entries out; those that are not there are none.
+  void erase(std::span<I const> row, std::span<I const> col);
+  void erase(there<I> row, there<I> col);
+  /// Row row[k] times factor[k], for all k in order.
+  void scale_rows(std::span<I const> row, std::span<V const> factor);
+  void scale_rows(there<I> row, there<V> factor);
+  /// A += B.
+  void merge(csr_view<V, I, I> b);
+  void merge(csr_there b);
+
+  /// All rows in one segment each; always compact.
+  void defragment(dynamic_defragment d = {});
+  /// The matrix as a csr that borrows its arrays, until the next change: rows as stored, duplicates
+  /// mean their sum. No entry is copied where the matrix is compact, else it becomes so.
+  csr_there freeze();
+  /// Rows sorted, duplicates summed, in host memory. Defragments.
+  csr<V, I, I> to_csr();
+  /// The same rows as they are stored.
+  dynamic_csr<V, I> download(dynamic_options const& o = {});
+
+  struct state;
+  state& get() const; ///< errc::bad_structure for one that was moved from
+
+private:
+  explicit device_dynamic_csr(std::unique_ptr<state> s);
+  std::unique_ptr<state> state_;
+};
+
+/// y = alpha A x + beta y on the fragments as they lie, on where's stream, not waited for; a
+/// compact one goes by csr's kernel. The first product after a change counts the rows anew.
+template <class V, class I>
+void spmv(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
+          std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
+          std::type_identity_t<vector_view<V, space::device>> y);
+/// On the matrix's own stream.
+template <class V, class I>
+void spmv(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
+          std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
+          std::type_identity_t<vector_view<V, space::device>> y);
+
+// Bodies are in the library, for the pairs of types.def.
+#define TULLE_DYNAMIC(tag, V, I, O)                                                                \
+  extern template class device_dynamic_csr<V, I>;                                                  \
+  extern template void spmv(cuda const&, V, device_dynamic_csr<V, I> const&,                       \
+                            vector_view<V const, space::device>, V,                                \
+                            vector_view<V, space::device>);                                        \
+  extern template void spmv(V, device_dynamic_csr<V, I> const&,                                    \
+                            vector_view<V const, space::device>, V,                                \
+                            vector_view<V, space::device>);
+TULLE_TYPES(TULLE_DYNAMIC)
+#undef TULLE_DYNAMIC
+
+} // namespace tulle

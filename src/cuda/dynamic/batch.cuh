@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The kernels of a batch that adds entries to rows: they read what the host posted for them, so
+// that a graph of them serves any batch of as many entries.
+#pragma once
+#include "cuda/dynamic/matrix.cuh"
+#include "cuda/primitive/search.cuh"
+
+namespace tulle::simt {
+namespace {
+
+/// What is planned for the entries of one row, kept with the first of them.
+template <class I>
+struct run {
+  I length, places; // of the row before
+  I begin;          // of the new segment
+  I size;           // of it; 0: there is none
+  I number;         // of the row among those that have grown, where it is new there
+  int level;
+};
+
+template <class V, class I>
+__device__ bool is_fine(posted<V, I> const& b) {
+  findings const& f = b.found;
+  growth const& g = b.g;
+  return f.bad == 0 && f.full == 0 && f.levels <= b.a.levels && g.used + f.places <= g.capacity &&
+         g.grown + f.grown <= g.most_grown;
+}
+
+/// Finds indices that are outside, and copies rows to where they are sorted from.
+template <class V, class I>
+__global__ void look_kernel(std::size_t n, posted<V, I>* b, I cols, I* to) {
+  std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
+  bool is_bad = false;
+  if (k < n) {
+    I const i = b->row[k];
+    I const j = b->col ? b->col[k] : I(0);
+    is_bad = i < 0 || i >= b->a.rows || (b->col && (j < 0 || j >= cols));
+    to[k] = i;
+  }
+  fold_warp<greatest>(is_bad ? n - k : 0, &b->found.bad);
+}
+
+/// Where the entries from k on that have k's row end.
+template <class I>
+__device__ std::size_t end_of(I const* row, std::size_t n, std::size_t k) {
+  std::size_t step = 1;
+  while (k + step < n && row[k + step] == row[k])
+    step *= 2;
+  std::size_t const from = k + step / 2 + (step > 1);
+  std::size_t const to = k + step < n ? k + step : n;
+  return step == 1 ? k + 1 : from + upper_bound(row + from, to - from, row[k]);
+}
+/// The first entry that has the row of all entries from it up to k.
+template <class I>
+__device__ std::size_t begin_of(I const* row, std::size_t k) {
+  std::size_t step = 1;
+  while (step <= k && row[k - step] == row[k])
+    step *= 2;
+  std::size_t const from = step <= k ? k - step + 1 : 0;
+  return from + lower_bound(row + from, k - from, row[k]);
+}
+
+/// The segment that row i needs for `fresh` more entries.
+template <class V, class I>
+__device__ run<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::size_t fresh,
+                           findings* f) {
+  run<I> r;
+  r.length = a.length[i];
+  r.places = a.first[i + 1] - a.first[i];
+  r.size = 0;
+  r.level = 0;
+  std::size_t const length = static_cast<std::size_t>(r.length) + fresh;
+  for (; r.level < a.levels && length > static_cast<std::size_t>(r.places); ++r.level) {
+    segment<I> const s = a.behind(r.level, i);
+    if (s.begin == s.end)
+      break;
+    r.places += s.end - s.begin;
+  }
+  if (length <= static_cast<std::size_t>(r.places))
+    return r;
+  if (r.level == g.most) {
+    f->full = 1;
+    return r;
+  }
+  if (r.level >= a.levels)
+    atomicMax(&f->levels, r.level + 1);
+  auto const slack = static_cast<std::size_t>(g.factor * static_cast<double>(length)) + g.plus;
+  // A row with a segment behind its first has shown that it grows.
+  r.size = static_cast<I>(length - static_cast<std::size_t>(r.places) +
+                          (r.level > 0 && slack < length ? length : slack));
+  return r;
+}
+
+template <class V, class I>
+__global__ void __launch_bounds__(each_threads)
+    plan_kernel(std::size_t n, I const* row, run<I>* runs, posted<V, I>* b) {
+  __shared__ unsigned long long of_warp[each_threads / 32], from[2];
+  findings* const f = &b->found;
+  if (f->bad != 0)
+    return;
+  fragments<V, I> const a = b->a;
+  growth const g = b->g;
+  std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
+  bool const is_first = k < n && (k == 0 || row[k - 1] != row[k]);
+  run<I> r{};
+  if (is_first)
+    r = plan_row(a, g, row[k], end_of(row, n, k) - k, f);
+  // Places, and above them the rows that are not listed yet.
+  constexpr int shift = 48;
+  unsigned long long const wanted = static_cast<unsigned long long>(r.size) |
+                                    static_cast<unsigned long long>(r.size != 0 && r.level == 0)
+                                        << shift;
+  unsigned long long const up_to = inclusive_scan(wanted);
+  if (threadIdx.x % 32 == 31)
+    of_warp[threadIdx.x / 32] = up_to;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    unsigned long long sum = 0;
+    for (unsigned long long& w : of_warp) {
+      unsigned long long const here = w;
+      w = sum;
+      sum += here;
+    }
+    unsigned long long const places = sum & ((1ull << shift) - 1);
+    from[0] = places == 0 ? 0 : atomicAdd(&f->places, places);
+    from[1] = sum >> shift == 0 ? 0 : atomicAdd(&f->grown, sum >> shift);
+  }
+  __syncthreads();
+  if (!is_first)
+    return;
+  unsigned long long const before = of_warp[threadIdx.x / 32] + up_to - wanted;
+  r.begin = static_cast<I>(g.used + from[0] + (before & ((1ull << shift) - 1)));
+  r.number = static_cast<I>(g.grown + from[1] + (before >> shift));
+  runs[k] = r;
+}
+
+/// The new segment of a row, and its new length.
+template <class V, class I>
+__device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, I length, findings* f) {
+  a.length[i] = length;
+  I const behind = length - (a.first[i + 1] - a.first[i]);
+  if (behind < 0)
+    f->holes = 1;
+  I const number = a.levels > 0 ? a.listed[i] : I(0);
+  if (r.size != 0 && r.level == 0) {
+    a.listed[i] = r.number + 1;
+    a.grown[r.number] = {i, r.begin, r.size, behind};
+    return;
+  }
+  if (r.size != 0)
+    a.further[(r.level - 1) * a.pitch + i] = {r.begin, r.begin + r.size};
+  if (number != 0)
+    a.grown[number - 1].count = behind < 0 ? 0 : behind;
+}
+/// Where entry p of the row goes; tables may have the new segment already or not.
+template <class V, class I>
+__device__ I target(fragments<V, I> const& a, I i, run<I> const& r, I p) {
+  return p < r.places ? a.place_of(i, p) : r.begin + (p - r.places);
+}
+
+template <class V, class I>
+__global__ void __launch_bounds__(each_threads)
+    append_kernel(std::size_t n, I const* row, I const* perm, run<I> const* runs, posted<V, I>* b) {
+  fragments<V, I> const a = b->a;
+  if (!is_fine(*b))
+    return;
+  std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
+  I const i = k < n ? row[k] : I(-1);
+  bool const is_first = k < n && (k == 0 || row[k - 1] != i);
+  int const lane = threadIdx.x % 32;
+  unsigned const firsts = __ballot_sync(whole_warp, is_first) & (0xffffffffu >> (31 - lane));
+  if (k >= n)
+    return;
+  std::size_t const k0 =
+      firsts != 0 ? k - lane + (31 - __clz(static_cast<int>(firsts))) : begin_of(row, k - lane);
+  run<I> const r = runs[k0];
+  std::size_t const from = perm ? static_cast<std::size_t>(perm[k]) : k;
+  I const at = target(a, i, r, r.length + static_cast<I>(k - k0));
+  a.col[at] = b->col[from];
+  a.val[at] = b->val[from];
+  if (is_first)
+    settle(a, i, r, r.length + static_cast<I>(end_of(row, n, k) - k), &b->found);
+}
+
+} // namespace
+} // namespace tulle::simt

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// turn.cuh's order of keys in memory that the caller has: nothing is allocated.
+#pragma once
+#include <cstddef>
+
+namespace tulle::simt {
+
+/// to[k] = k, for all k below n.
+template <class O>
+void count_up(O* to, std::size_t n, void* stream);
+
+/// The order of keys in [0, lines), equal ones as they are stored: perm has the place of each, and
+/// places has 0, 1, 2 and so on. Where room is null, bytes becomes how much of it is wanted.
+template <class I, class O>
+void order_by(I lines, O nnz, I const* key, O const* places, I* sorted, O* perm, void* room,
+              std::size_t& bytes, void* stream);
+
+/// to[k]: the sum of counts before k, for all k below n. Room as above.
+template <class I>
+void sum_up(I const* counts, I* to, std::size_t n, void* room, std::size_t& bytes, void* stream);
+
+} // namespace tulle::simt

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Dynamic matrices on a device: checks here, work in the module.
+#include "tulle/core/types.hpp"
+#include "tulle/dynamic/device_dynamic_csr.hpp"
+
+#include "core/cuda_module.hpp"
+#include "cuda/dynamic/table.hpp"
+#include "op/operands.hpp"
+
+#include <exception>
+#include <map>
+#include <mutex>
+
+namespace tulle {
+namespace {
+
+/// The blocks that a matrix has, and why it got no other.
+struct device_memory {
+  cuda where;
+  std::map<void*, detail::device_block> blocks;
+  std::exception_ptr failure;
+
+  static void* take(void* self, std::size_t bytes) noexcept {
+    auto& m = *static_cast<device_memory*>(self);
+    try {
+      detail::device_block block(bytes, m.where);
+      void* const p = block.data();
+      m.blocks.emplace(p, std::move(block));
+      return p;
+    } catch (...) {
+      m.failure = std::current_exception();
+      return nullptr;
+    }
+  }
+  static void give(void* self, void* p) noexcept {
+    static_cast<device_memory*>(self)->blocks.erase(p);
+  }
+};
+
+cuda_dynamic_kernel const& kernel_for(type_tag t) {
+  auto* const entry = reinterpret_cast<cuda_dynamic_module const* (*)()>(
+      loaded_cuda_entry("tulle_cuda_dynamic_module"));
+  cuda_dynamic_module const& module = *entry();
+  if (module.version != cuda_dynamic_version)
+    fail(errc::backend, "cuda: not loaded: dynamic matrices are of another build");
+  cuda_dynamic_kernel const* const kernel = module.kernel(static_cast<int>(t));
+  if (!kernel)
+    fail(errc::unsupported, "device_dynamic_csr: not built for %s", name(t));
+  return *kernel;
+}
+
+cuda_dynamic_options numbers_of(device_dynamic_options const& o, long long rows, long long cols,
+                                device_memory& memory) {
+  if (o.segments < 2 || o.segments > most_segments)
+    fail(errc::unsupported, "device_dynamic_csr: %d segments; 2 to %d are possible", o.segments,
+         most_segments);
+  if (o.slack.function)
+    fail(errc::unsupported, "device_dynamic_csr: a slack by a function of the host's");
+  if (!(o.slack.factor >= 0) || !(o.slack.factor <= 1e6))
+    fail(errc::unsupported, "device_dynamic_csr: a slack of %g times a row's length",
+         o.slack.factor);
+  return {o.where.device,
+          o.where.stream,
+          {&memory, device_memory::take, device_memory::give},
+          o.slack.factor,
+          o.slack.plus,
+          o.slack.mean,
+          o.segments,
+          o.duplicates == on_duplicate::combine,
+          o.duplicates == on_duplicate::at_defragmenting,
+          o.limit,
+          rows,
+          cols};
+}
+
+} // namespace
+
+template <class V, class I>
+struct device_dynamic_csr<V, I>::state {
+  device_dynamic_options const o;
+  I const rows, cols;
+  cuda_dynamic_kernel const& kernel = kernel_for(type_of<V, I, I>::value);
+  std::mutex one_at_a_time;
+  device_memory memory{o.where, {}, {}};
+  void* matrix = nullptr; // the module's
+
+  state(I rows, I cols, csr_there const* a, device_dynamic_options const& options)
+      : o(options), rows(rows), cols(cols) {
+    detail::check_shape("device_dynamic_csr", rows, cols);
+    auto const numbers = numbers_of(o, rows, cols, memory);
+    run("device_dynamic_csr", [&] { return kernel.make(numbers, a, matrix); });
+  }
+  state(state const&) = delete;
+  state& operator=(state const&) = delete;
+  ~state() {
+    if (matrix)
+      kernel.drop(matrix);
+  }
+
+  /// f(), with what the memory threw before what the module says.
+  template <class F>
+  void run(char const* op, F const& f) {
+    std::lock_guard const in_turn(one_at_a_time);
+    memory.failure = nullptr;
+    cuda_status const status = f();
+    if (status.code == cuda_status::no_memory && memory.failure)
+      std::rethrow_exception(memory.failure);
+    check(status, op);
+  }
+  void change(char const* op, dynamic_change kind, std::size_t n, void const* row, void const* col,
+              void const* val, bool on_host) {
+    run(op, [&] { return kernel.change(matrix, {kind, n, row, col, val, on_host}); });
+  }
+  void check_shapes(csr_view<V, I, I> const* here, csr_there const* there) const {
+    I const m = here ? here->rows : there->rows, n = here ? here->cols : there->cols;
+    if (m != rows || n != cols)
+      fail(errc::shape_mismatch, "merge: B is %lld x %lld, A is %lld x %lld",
+           static_cast<long long>(m), static_cast<long long>(n), static_cast<long long>(rows),
+           static_cast<long long>(cols));
+  }
+};
+
+namespace {
+
+void check_lengths(char const* op, std::size_t rows, std::size_t cols, std::size_t vals) {
+  if (rows != vals || cols != vals)
+    fail(errc::shape_mismatch, "%s: %zu row indices, %zu column indices, %zu values", op, rows,
+         cols, vals);
+}
+
+/// f(a's view on the device).
+template <class V, class I, class F>
+void with_copy(csr_view<V, I, I> const& a, cuda const& where, F const& f) {
+  a.validate();
+  auto const n = static_cast<std::size_t>(a.nnz);
+  device_array<I> const row_ptr(a.row_ptr, a.row_ptr ? static_cast<std::size_t>(a.rows) + 1 : 0,
+                                where),
+      col(a.col, n, where);
+  device_array<V> const val(a.val, n, where);
+  f(csr_view<V, I, I, space::device>(unchecked, a.rows, a.cols, a.nnz, row_ptr.data(), col.data(),
+                                     val.data()));
+  synchronize(where); // before the copies go
+}
+
+} // namespace
+
+template <class V, class I>
+device_dynamic_csr<V, I>::device_dynamic_csr(I rows, I cols, options const& o)
+    : state_(std::make_unique<state>(rows, cols, nullptr, o)) {}
+template <class V, class I>
+device_dynamic_csr<V, I>::device_dynamic_csr(std::unique_ptr<state> s) : state_(std::move(s)) {}
+template <class V, class I>
+device_dynamic_csr<V, I>::device_dynamic_csr(device_dynamic_csr&&) noexcept = default;
+template <class V, class I>
+device_dynamic_csr<V, I>&
+device_dynamic_csr<V, I>::operator=(device_dynamic_csr&&) noexcept = default;
+template <class V, class I>
+device_dynamic_csr<V, I>::~device_dynamic_csr() = default;
+
+template <class V, class I>
+typename device_dynamic_csr<V, I>::state& device_dynamic_csr<V, I>::get() const {
+  if (!state_)
+    fail(errc::bad_structure, "device_dynamic_csr: the matrix was moved from");
+  return *state_;
+}
+
+template <class V, class I>
+device_dynamic_csr<V, I> device_dynamic_csr<V, I>::from_csr(csr_there a, options const& o) {
+  return device_dynamic_csr(std::make_unique<state>(a.rows, a.cols, &a, o));
+}
+template <class V, class I>
+device_dynamic_csr<V, I> device_dynamic_csr<V, I>::from_csr(csr_view<V, I, I> a, options const& o) {
+  std::unique_ptr<state> made;
+  if (a.rows == 0)
+    return device_dynamic_csr(a.rows, a.cols, o);
+  with_copy(a, o.where, [&](csr_there const& there) {
+    made = std::make_unique<state>(a.rows, a.cols, &there, o);
+  });
+  return device_dynamic_csr(std::move(made));
+}
+
+template <class V, class I>
+I device_dynamic_csr<V, I>::rows() const {
+  return get().rows;
+}
+template <class V, class I>
+I device_dynamic_csr<V, I>::cols() const {
+  return get().cols;
+}
+template <class V, class I>
+device_dynamic_shape device_dynamic_csr<V, I>::shape() const {
+  state& s = get();
+  cuda_dynamic_shape found{};
+  s.run("shape", [&] { return s.kernel.shape(s.matrix, found); });
+  return {found.entries, found.places, found.segments, found.bytes, found.compact};
+}
+
+template <class V, class I>
+void device_dynamic_csr<V, I>::insert(std::span<I const> row, std::span<I const> col,
+                                      std::span<V const> val) {
+  check_lengths("insert", row.size(), col.size(), val.size());
+  get().change("insert", dynamic_change::insert, row.size(), row.data(), col.data(), val.data(),
+               true);
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::insert(there<I> row, there<I> col, there<V> val) {
+  check_lengths("insert", row.size(), col.size(), val.size());
+  get().change("insert", dynamic_change::insert, row.size(), row.data(), col.data(), val.data(),
+               false);
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::assign(std::span<I const> row, std::span<I const> col,
+                                      std::span<V const> val) {
+  check_lengths("assign", row.size(), col.size(), val.size());
+  get().change("assign", dynamic_change::assign, row.size(), row.data(), col.data(), val.data(),
+               true);
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::assign(there<I> row, there<I> col, there<V> val) {
+  check_lengths("assign", row.size(), col.size(), val.size());
+  get().change("assign", dynamic_change::assign, row.size(), row.data(), col.data(), val.data(),
+               false);
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::erase(std::span<I const> row, std::span<I const> col) {
+  check_lengths("erase", row.size(), col.size(), row.size());
+  get().change("erase", dynamic_change::erase, row.size(), row.data(), col.data(), nullptr, true);
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::erase(there<I> row, there<I> col) {
+  check_lengths("erase", row.size(), col.size(), row.size());
+  get().change("erase", dynamic_change::erase, row.size(), row.data(), col.data(), nullptr, false);
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::scale_rows(std::span<I const> row, std::span<V const> factor) {
+  if (row.size() != factor.size())
+    fail(errc::shape_mismatch, "scale_rows: %zu rows, %zu factors", row.size(), factor.size());
+  get().change("scale_rows", dynamic_change::scale, row.size(), row.data(), nullptr, factor.data(),
+               true);
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::scale_rows(there<I> row, there<V> factor) {
+  if (row.size() != factor.size())
+    fail(errc::shape_mismatch, "scale_rows: %zu rows, %zu factors", row.size(), factor.size());
+  get().change("scale_rows", dynamic_change::scale, row.size(), row.data(), nullptr, factor.data(),
+               false);
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::merge(csr_view<V, I, I> b) {
+  get().check_shapes(&b, nullptr);
+  if (b.nnz != 0)
+    with_copy(b, get().o.where, [&](csr_there const& there) { merge(there); });
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::merge(csr_there b) {
+  state& s = get();
+  s.check_shapes(nullptr, &b);
+  if (b.nnz != 0)
+    s.run("merge", [&] { return s.kernel.merge(s.matrix, &b); });
+}
+
+template <class V, class I>
+void device_dynamic_csr<V, I>::defragment(dynamic_defragment d) {
+  state& s = get();
+  s.run("defragment", [&] { return s.kernel.defragment(s.matrix, d.sort, d.combine); });
+}
+template <class V, class I>
+typename device_dynamic_csr<V, I>::csr_there device_dynamic_csr<V, I>::freeze() {
+  state& s = get();
+  csr_there a;
+  s.run("freeze", [&] { return s.kernel.freeze(s.matrix, &a); });
+  return a;
+}
+
+namespace {
+
+/// The arrays of a csr on the device, in host memory.
+template <class V, class I>
+csr<V, I, I> fetched(csr_view<V, I, I, space::device> const& a, cuda const& where) {
+  auto const n = static_cast<std::size_t>(a.nnz);
+  csr<V, I, I> c(unchecked, a.rows, a.cols, array<I>(static_cast<std::size_t>(a.rows) + 1),
+                 array<I>(n), array<V>(n));
+  detail::device_copy(c.row_ptr.data(), a.row_ptr, c.row_ptr.bytes(), where);
+  detail::device_copy(c.col.data(), a.col, c.col.bytes(), where);
+  detail::device_copy(c.val.data(), a.val, c.val.bytes(), where);
+  return c;
+}
+
+} // namespace
+
+template <class V, class I>
+csr<V, I, I> device_dynamic_csr<V, I>::to_csr() {
+  return fetched(freeze(), get().o.where).to_csr();
+}
+template <class V, class I>
+dynamic_csr<V, I> device_dynamic_csr<V, I>::download(dynamic_options const& o) {
+  return dynamic_csr<V, I>::adopt(fetched(freeze(), get().o.where), o);
+}
+
+template <class V, class I>
+void spmv(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
+          std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
+          std::type_identity_t<vector_view<V, space::device>> y) {
+  auto& s = a.get();
+  if (x.size() != static_cast<std::size_t>(s.cols))
+    fail(errc::shape_mismatch, "spmv: x has %zu entries but A has %lld columns", x.size(),
+         static_cast<long long>(s.cols));
+  if (y.size() != static_cast<std::size_t>(s.rows))
+    fail(errc::shape_mismatch, "spmv: y has %zu entries but A has %lld rows", y.size(),
+         static_cast<long long>(s.rows));
+  if ((!x.data() && x.size() != 0) || (!y.data() && y.size() != 0))
+    fail(errc::bad_structure, "spmv: x or y is null");
+  if (detail::overlap(x.data(), x.size() * sizeof(V), y.data(), y.size() * sizeof(V)))
+    fail(errc::bad_structure, "spmv: x and y overlap");
+  s.run("spmv", [&] {
+    return s.kernel.multiply(s.matrix, where.stream, &alpha, x.data(), &beta, y.data());
+  });
+}
+template <class V, class I>
+void spmv(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
+          std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
+          std::type_identity_t<vector_view<V, space::device>> y) {
+  spmv(a.get().o.where, alpha, a, x, beta, y);
+}
+
+#define TULLE_DYNAMIC(tag, V, I, O)                                                                \
+  template class device_dynamic_csr<V, I>;                                                         \
+  template void spmv(cuda const&, V, device_dynamic_csr<V, I> const&,                              \
+                     vector_view<V const, space::device>, V, vector_view<V, space::device>);       \
+  template void spmv(V, device_dynamic_csr<V, I> const&, vector_view<V const, space::device>, V,   \
+                     vector_view<V, space::device>);
+TULLE_TYPES(TULLE_DYNAMIC)
+#undef TULLE_DYNAMIC
+
+} // namespace tulle
