@@ -99,16 +99,16 @@ constexpr int look_after = 2;
 template <class V>
 inline constexpr bool has_quads = !is_pair<V> && HWY_MAX_BYTES >= 4 * sizeof(V);
 
-/// The sums of four rows of `length` entries each, which begin `stride` entries apart, as a vector
-/// of four.
+/// The sums of four rows of `length` entries each, row r being from val[r] and col[r] on, as a
+/// vector of four.
 template <int length, class V, class I>
-HWY_INLINE auto quad(V const* val, I const* col, V const* x, std::int64_t stride = length) {
+HWY_INLINE auto quad(V const* const (&val)[4], I const* const (&col)[4], V const* x) {
   hn::FixedTag<V, 4> const d;
   constexpr int whole = length / 4 * 4;
   V tail[4] = {};
   for (int r = 0; r < 4; ++r)
     for (int j = whole; j < length; ++j)
-      tail[r] = mul_add(val[r * stride + j], x[col[r * stride + j]], tail[r]);
+      tail[r] = mul_add(val[r][j], x[col[r][j]], tail[r]);
   typedef V lanes __attribute__((vector_size(4 * sizeof(V))));
   auto const tails = hn::Vec<decltype(d)>{
       reinterpret_cast<decltype(hn::Zero(d).raw)>(lanes{tail[0], tail[1], tail[2], tail[3]})};
@@ -116,11 +116,9 @@ HWY_INLINE auto quad(V const* val, I const* col, V const* x, std::int64_t stride
     return tails;
   } else {
     auto const row = [&](int r) HWY_ATTR {
-      V const* const v = val + r * stride;
-      I const* const c = col + r * stride;
-      auto s = hn::Mul(hn::LoadU(d, v), gather_loads(d, x, c));
+      auto s = hn::Mul(hn::LoadU(d, val[r]), gather_loads(d, x, col[r]));
       for (int j = 4; j < whole; j += 4)
-        s = hn::MulAdd(hn::LoadU(d, v + j), gather_loads(d, x, c + j), s);
+        s = hn::MulAdd(hn::LoadU(d, val[r] + j), gather_loads(d, x, col[r] + j), s);
       return s;
     };
     auto const a = row(0);
@@ -132,6 +130,13 @@ HWY_INLINE auto quad(V const* val, I const* col, V const* x, std::int64_t stride
     return hn::Add(hn::Add(hn::ConcatLowerLower(d, ef, ab), hn::ConcatUpperUpper(d, ef, ab)),
                    tails);
   }
+}
+
+/// The same where rows begin `stride` entries apart.
+template <int length, class V, class I>
+HWY_INLINE auto quad(V const* val, I const* col, V const* x, std::int64_t stride = length) {
+  return quad<length>({val, val + stride, val + 2 * stride, val + 3 * stride},
+                      {col, col + stride, col + 2 * stride, col + 3 * stride}, x);
 }
 
 /// Rows i, i + 4, ... while four in a row have `length` entries, up to row `stop`. Returns the
