@@ -242,16 +242,7 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
                                  device_arrivals<V, I>& all, array<V> const& x, options const& o,
                                  std::vector<std::string>& remarks) {
   std::size_t const n = a.val.size();
-  contest c;
-  c.about = about;
-  c.flops = 2 * static_cast<double>(n);
-  c.vector_bytes = static_cast<double>(x.bytes()) + sizeof(V) * static_cast<double>(a.rows);
-  c.bound_bytes = static_cast<double>(a.bytes()) + c.vector_bytes;
-  c.verify = [&](contestant const& who) {
-    array<V> y(static_cast<std::size_t>(a.rows));
-    who.result(y.data());
-    return is_product(a.view(), x.data(), y.data());
-  };
+  contest c = contest_of_products(about, a, x);
   auto const watch = event_watch();
   c.contestants.push_back(copy_bound(static_cast<std::size_t>(c.bound_bytes), watch));
   auto const add = [&](char const* name, std::size_t bytes, auto const& run) {

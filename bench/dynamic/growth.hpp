@@ -4,10 +4,11 @@
 #pragma once
 #include "tulle/op/assemble.hpp"
 
-#include "bench/contestant.hpp"
+#include "bench/contest.hpp"
 #include "bench/measure.hpp"
 #include "bench/options.hpp"
 #include "bench/record.hpp"
+#include "bench/vectors.hpp"
 
 #include <random>
 
@@ -67,6 +68,22 @@ inline record record_of(record const& about, contestant const& c,
   r.spread = t.spread;
   r.verified = true;
   return r;
+}
+
+/// y = A x, by whoever; a and x must outlive it.
+template <class V, class I>
+contest contest_of_products(record const& about, csr<V, I, I> const& a, array<V> const& x) {
+  contest c;
+  c.about = about;
+  c.flops = 2 * static_cast<double>(a.val.size());
+  c.vector_bytes = static_cast<double>(x.bytes()) + sizeof(V) * static_cast<double>(a.rows);
+  c.bound_bytes = static_cast<double>(a.bytes()) + c.vector_bytes;
+  c.verify = [&a, &x](contestant const& who) {
+    array<V> y(static_cast<std::size_t>(a.rows));
+    who.result(y.data());
+    return is_product(a.view(), x.data(), y.data());
+  };
+  return c;
 }
 
 /// The same tables on a GPU.

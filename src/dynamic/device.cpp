@@ -6,6 +6,7 @@
 
 #include "core/cuda_module.hpp"
 #include "cuda/dynamic/table.hpp"
+#include "dynamic/sizes.hpp"
 #include "op/operands.hpp"
 
 #include <exception>
@@ -303,12 +304,7 @@ void spmv(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V
           std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
           std::type_identity_t<vector_view<V, space::device>> y) {
   auto& s = a.get();
-  if (x.size() != static_cast<std::size_t>(s.cols))
-    fail(errc::shape_mismatch, "spmv: x has %zu entries but A has %lld columns", x.size(),
-         static_cast<long long>(s.cols));
-  if (y.size() != static_cast<std::size_t>(s.rows))
-    fail(errc::shape_mismatch, "spmv: y has %zu entries but A has %lld rows", y.size(),
-         static_cast<long long>(s.rows));
+  detail::check_sizes(s.rows, s.cols, x.size(), y.size());
   if ((!x.data() && x.size() != 0) || (!y.data() && y.size() != 0))
     fail(errc::bad_structure, "spmv: x or y is null");
   if (detail::overlap(x.data(), x.size() * sizeof(V), y.data(), y.size() * sizeof(V)))

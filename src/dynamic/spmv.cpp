@@ -8,6 +8,7 @@
 #include "tulle/core/types.hpp"
 
 #include "dynamic/rows.hpp"
+#include "dynamic/sizes.hpp"
 #include "op/operands.hpp"
 
 namespace tulle {
@@ -105,12 +106,7 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
                               compact ? a.pages[0].val : nullptr);
     return spmv(tulle::where(where), alpha, c, x, beta, y);
   }
-  if (x.size() != static_cast<std::size_t>(s.cols))
-    fail(errc::shape_mismatch, "spmv: x has %zu entries but A has %lld columns", x.size(),
-         static_cast<long long>(s.cols));
-  if (y.size() != static_cast<std::size_t>(s.rows))
-    fail(errc::shape_mismatch, "spmv: y has %zu entries but A has %lld rows", y.size(),
-         static_cast<long long>(s.rows));
+  detail::check_sizes(s.rows, s.cols, x.size(), y.size());
   if (!x.data() || !y.data())
     fail(errc::bad_structure, "spmv: x or y is null");
   if (detail::overlap(x.data(), x.size() * sizeof(V), y.data(), y.size() * sizeof(V)))

@@ -5,6 +5,7 @@
 #include "tulle/op/convert.hpp"
 
 #include "cuda/memory.hpp"
+#include "cuda/stream.hpp"
 #include "cuda/there.hpp"
 #include "support/expect.hpp"
 #include "support/layouts.hpp"
@@ -17,15 +18,6 @@ namespace tulle::test::contract_test {
 namespace {
 
 #define RUNS(call) ASSERT_EQ(call, cudaSuccess)
-
-struct stream {
-  cudaStream_t handle = nullptr;
-  stream() { EXPECT_EQ(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking), cudaSuccess); }
-  ~stream() { cudaStreamDestroy(handle); }
-  stream(stream const&) = delete;
-  stream& operator=(stream const&) = delete;
-  operator cuda() const { return {.stream = handle}; }
-};
 
 std::vector<double> product_here(csr<double> const& a, std::vector<double> const& x) {
   std::vector<double> y(static_cast<std::size_t>(a.rows));

@@ -9,6 +9,7 @@
 #include "tulle/op/spmv.hpp"
 
 #include "cuda/memory.hpp"
+#include "cuda/stream.hpp"
 #include "dynamic/model.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
@@ -26,15 +27,6 @@ using matrix = device_dynamic_csr<double>;
 bool is_quick() {
   return std::getenv("TULLE_TEST_QUICK") != nullptr;
 }
-
-struct stream {
-  cudaStream_t handle = nullptr;
-  stream() { EXPECT_EQ(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking), cudaSuccess); }
-  ~stream() { cudaStreamDestroy(handle); }
-  stream(stream const&) = delete;
-  stream& operator=(stream const&) = delete;
-  operator cuda() const { return {.stream = handle}; }
-};
 
 template <class V>
 std::vector<V> from_there(device_array<V> const& y) {
@@ -144,11 +136,7 @@ std::string run(unsigned seed, std::size_t changes, cuda const& where) {
 
 template <class T>
 struct device_dynamic : testing::Test {};
-#define TULLE_PAIR(tag, V, I, O) , type_list<V, I, O>
-template <class First, class... Rest>
-using without_first = testing::Types<Rest...>;
-using pairs = without_first<void TULLE_TYPES(TULLE_PAIR)>;
-TYPED_TEST_SUITE(device_dynamic, pairs);
+TYPED_TEST_SUITE(device_dynamic, dynamic_types);
 
 TYPED_TEST(device_dynamic, sequences_are_those_of_a_map) {
   using V = typename TypeParam::value;
@@ -353,33 +341,11 @@ TEST(device_dynamic_csr, refuses_bad_input_by_name_and_stays_as_it_was) {
   d.insert(e.row, e.col, e.val);
   std::vector<double> const x(20, 1);
   csr<double> const before = matrix::from_csr(d.freeze()).to_csr();
-  using list = std::vector<std::int32_t>;
-  std::vector<double> const v(4, 1);
   auto refused = [&](errc code, std::vector<std::string> const& words, auto&& f) {
     EXPECT_TRUE(fails_with(code, words, f));
     EXPECT_EQ(d.to_csr(), before);
   };
-  list const good = {0, 1, 2, 3};
-  refused(errc::bad_structure, {"insert: entry 2 is (7, 20), outside a 10 x 20 matrix"}, [&] {
-    d.insert(list{0, 9, 7, 10}, list{0, 19, 20, 0}, v);
-  });
-  refused(errc::bad_structure, {"assign: entry 3 is (-1, 0)"}, [&] {
-    d.assign(list{0, 9, 7, -1}, list{0, 19, 0, 0}, v);
-  });
-  refused(errc::bad_structure, {"erase: entry 0 is (0, -5)"}, [&] {
-    d.erase(good, list{-5, 19, 0, 0});
-  });
-  refused(errc::bad_structure, {"scale_rows: row[1] is 10, outside [0, 10)"}, [&] {
-    d.scale_rows(list{1, 10, 2, 3}, v);
-  });
-  refused(errc::shape_mismatch, {"insert: 3 row indices, 4 column indices, 4 values"}, [&] {
-    d.insert(list{1, 2, 3}, good, v);
-  });
-  refused(errc::shape_mismatch, {"erase"}, [&] { d.erase(good, list{1}); });
-  refused(errc::shape_mismatch, {"scale_rows: 4 rows, 1 factors"},
-          [&] { d.scale_rows(good, std::vector<double>{1}); });
-  refused(errc::shape_mismatch, {"merge: B is 10 x 10, A is 10 x 20"},
-          [&] { d.merge(from_lengths(10, std::vector<std::int32_t>(10, 1)).view()); });
+  expect_refused_batches(d, refused);
   auto const many = random_batch<double, std::int32_t>(random, 10, 20, 5000);
   refused(errc::out_of_memory, {"the limit is 4096"},
           [&] { d.insert(many.row, many.col, many.val); });
@@ -403,7 +369,8 @@ TEST(device_dynamic_csr, refuses_bad_input_by_name_and_stays_as_it_was) {
   EXPECT_TRUE(fails_with(errc::unsupported, {"1 segments"}, [&] { matrix(1, 1, segments); }));
   EXPECT_TRUE(fails_with(errc::bad_structure, {"-1 rows"}, [] { matrix(-1, 1); }));
   matrix const moved = std::move(d);
-  EXPECT_TRUE(fails_with(errc::bad_structure, {"moved from"}, [&] { d.insert(good, good, v); }));
+  EXPECT_TRUE(
+      fails_with(errc::bad_structure, {"moved from"}, [&] { d.insert(e.row, e.col, e.val); }));
 }
 
 TEST(device_dynamic_csr, stays_as_it_was_when_any_allocation_fails) {

@@ -248,34 +248,12 @@ TEST(dynamic_csr, refuses_bad_input_by_name_and_stays_as_it_was) {
   entries const e = some(100, 10, 20);
   d.insert(e.row, e.col, e.val);
   auto const before = stored(d.snapshot());
-  using list = std::vector<std::int32_t>;
-  std::vector<double> const v(4, 1);
   auto refused = [&](errc code, std::vector<std::string> const& words, auto&& f) {
     EXPECT_TRUE(fails_with(code, words, f));
     EXPECT_TRUE(stored(d.snapshot()) == before);
     d.validate();
   };
-  list const good = {0, 1, 2, 3};
-  refused(errc::bad_structure, {"insert: entry 2 is (7, 20), outside a 10 x 20 matrix"}, [&] {
-    d.insert(list{0, 9, 7, 10}, list{0, 19, 20, 0}, v);
-  });
-  refused(errc::bad_structure, {"assign: entry 3 is (-1, 0)"}, [&] {
-    d.assign(list{0, 9, 7, -1}, list{0, 19, 0, 0}, v);
-  });
-  refused(errc::bad_structure, {"erase: entry 0 is (0, -5)"}, [&] {
-    d.erase(good, list{-5, 19, 0, 0});
-  });
-  refused(errc::bad_structure, {"scale_rows: row[1] is 10, outside [0, 10)"}, [&] {
-    d.scale_rows(list{1, 10, 2, 3}, v);
-  });
-  refused(errc::shape_mismatch, {"insert: 3 row indices, 4 column indices, 4 values"}, [&] {
-    d.insert(list{1, 2, 3}, good, v);
-  });
-  refused(errc::shape_mismatch, {"erase"}, [&] { d.erase(good, list{1}); });
-  refused(errc::shape_mismatch, {"scale_rows: 4 rows, 1 factors"},
-          [&] { d.scale_rows(good, std::vector<double>{1}); });
-  refused(errc::shape_mismatch, {"merge: B is 10 x 10, A is 10 x 20"},
-          [&] { d.merge(from_lengths(10, std::vector<std::int32_t>(10, 1)).view()); });
+  expect_refused_batches(d, refused);
   refused(errc::bad_structure, {"at: entry (10, 0)"}, [&] { d.at(10, 0); });
   entries const many = some(5000, 10, 20, 3);
   refused(errc::out_of_memory, {"the limit is 4096"},

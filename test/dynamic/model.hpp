@@ -2,7 +2,10 @@
 
 /// The matrix that a dynamic_csr is held against: a map of places to values.
 #pragma once
+#include "tulle/core/types.hpp"
 #include "tulle/dynamic/dynamic_csr.hpp"
+
+#include "support/zoo.hpp"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -84,5 +87,40 @@ template <class V, class I>
 bool operator==(batch<V, I> const& a, batch<V, I> const& b) {
   return a.row == b.row && a.col == b.col && a.val == b.val;
 }
+
+/// refused(code, words, call) for batches that a matrix of 10 x 20 must not take.
+template <class D, class F>
+void expect_refused_batches(D& d, F&& refused) {
+  using list = std::vector<std::int32_t>;
+  std::vector<double> const v(4, 1);
+  list const good = {0, 1, 2, 3};
+  refused(errc::bad_structure, {"insert: entry 2 is (7, 20), outside a 10 x 20 matrix"}, [&] {
+    d.insert(list{0, 9, 7, 10}, list{0, 19, 20, 0}, v);
+  });
+  refused(errc::bad_structure, {"assign: entry 3 is (-1, 0)"}, [&] {
+    d.assign(list{0, 9, 7, -1}, list{0, 19, 0, 0}, v);
+  });
+  refused(errc::bad_structure, {"erase: entry 0 is (0, -5)"}, [&] {
+    d.erase(good, list{-5, 19, 0, 0});
+  });
+  refused(errc::bad_structure, {"scale_rows: row[1] is 10, outside [0, 10)"}, [&] {
+    d.scale_rows(list{1, 10, 2, 3}, v);
+  });
+  refused(errc::shape_mismatch, {"insert: 3 row indices, 4 column indices, 4 values"}, [&] {
+    d.insert(list{1, 2, 3}, good, v);
+  });
+  refused(errc::shape_mismatch, {"erase"}, [&] { d.erase(good, list{1}); });
+  refused(errc::shape_mismatch, {"scale_rows: 4 rows, 1 factors"},
+          [&] { d.scale_rows(good, std::vector<double>{1}); });
+  refused(errc::shape_mismatch, {"merge: B is 10 x 10, A is 10 x 20"},
+          [&] { d.merge(from_lengths(10, std::vector<std::int32_t>(10, 1)).view()); });
+}
+
+#define TULLE_PAIR(tag, V, I, O) , type_list<V, I, O>
+template <class First, class... Rest>
+using without_first = testing::Types<Rest...>;
+/// Those that dynamic matrices are for.
+using dynamic_types = without_first<void TULLE_TYPES(TULLE_PAIR)>;
+#undef TULLE_PAIR
 
 } // namespace tulle::test

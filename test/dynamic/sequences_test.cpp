@@ -116,11 +116,7 @@ std::string run(unsigned seed, std::size_t changes) {
 
 template <class T>
 struct dynamic_sequences : testing::Test {};
-#define TULLE_PAIR(tag, V, I, O) , type_list<V, I, O>
-template <class First, class... Rest>
-using without_first = testing::Types<Rest...>;
-using pairs = without_first<void TULLE_TYPES(TULLE_PAIR)>;
-TYPED_TEST_SUITE(dynamic_sequences, pairs);
+TYPED_TEST_SUITE(dynamic_sequences, dynamic_types);
 
 TYPED_TEST(dynamic_sequences, are_those_of_a_map) {
   using V = typename TypeParam::value;
