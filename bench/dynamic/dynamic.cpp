@@ -13,6 +13,8 @@
 #include "bench/contest.hpp"
 #include "bench/dynamic/growth.hpp"
 #include "bench/dynamic/merged_csr.hpp"
+#include "bench/dynamic/rivals.hpp"
+#include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
@@ -84,6 +86,22 @@ contestant merger(dynamic_problem<V, I> const& p) {
   return c;
 }
 
+template <template <class, class> class Rival, class V, class I>
+contestant rival(dynamic_problem<V, I> const& p, char const* name, char const* path) {
+  contestant c;
+  auto const a = std::make_shared<Rival<V, I>>(p.a, p.threads);
+  V* const y = keep_result<V>(c, static_cast<std::size_t>(p.a.rows));
+  c.format = name;
+  c.path = path;
+  c.run = [p, a, y, next = std::make_shared<std::size_t>(0)] {
+    a->insert(p.row.data() + *next, p.col.data() + *next, p.val.data() + *next, p.batch);
+    *next += p.batch;
+    for (int k = 0; k < p.products; ++k)
+      a->multiply(p.x, y);
+  };
+  return c;
+}
+
 /// All entries so far into a new csr. `all` begins with those of p.a.
 template <class V, class I>
 contestant rebuilder(dynamic_problem<V, I> const& p, arrivals<V, I> const& all) {
@@ -141,6 +159,8 @@ std::vector<record> run_rounds(record about, csr<V, I, I> const& a, arrivals<V, 
                               grower(alone, "dynamic batch alone", options_of(threads)),
                               merger(alone)};
   who.back().format = "merge alone";
+  who.push_back(rival<hashed_rows>(p, "hashed rows", "std::unordered_map of each row"));
+  who.push_back(rival<grown_hyb>(p, "hyb grown", "free places of ell, else behind coo"));
   for (auto& peer : ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks))
     who.push_back(std::move(peer));
   std::vector<std::vector<double>> times(who.size());
