@@ -21,12 +21,13 @@ namespace {
 constexpr std::size_t sample_entries = 400'000;
 constexpr std::size_t sample_stretches = 8;
 
-// What a kernel was seen to reach of the bound by its own bytes, where x is read in order or nearly
-// (the mean of poisson2d5:4000 and poisson3d27:160; of coo and csc poisson3d27:100, of panels fem
-// and lattice), and where it is not (rmat:18:16; of scsr lattice; of ell, which refuses rmat, a
-// guess). Double, 32-bit indices, two threads of Zen 4. dia's `far`, panels and scsr are from
-// another run, the latter two scaled by what csr or cmrs had in both. Conversion, in products of
-// csr, is a guess: on fem:60000, best of a loop, csr5 2.8, sell 5.6, bcsr 7.7, hyb 8.9, cmrs 9.8;
+// What a kernel was seen to reach of the bound by its own bytes, where x is read in order or
+// nearly (the mean of poisson2d5:4000 and poisson3d27:160; of coo and csc poisson3d27:100, of
+// panels fem and lattice), and where it is not (rmat:18:16; of scsr lattice; of ell, which
+// refuses rmat, a guess). Double, 32-bit indices, two threads of Zen 4. dia's `far`, panels and
+// scsr are from another run, the latter two scaled by what csr or cmrs had in both; so is the
+// jds family, from poisson2d5:1000, fem:60000 and rmat:17:16. Conversion, in products of csr, is
+// a guess: on fem:60000, best of a loop, csr5 2.8, sell 5.6, bcsr 7.7, hyb 8.9, cmrs 9.8;
 // medians of a benchmark, which come to twice that, csc 13, ell 23, dia 31, scsr 33.
 struct experience {
   double near;
@@ -62,6 +63,12 @@ experience experience_of(format f) {
     return {.75, .73, 40};
   case format::scsr:
     return {.59, .20, 40};
+  case format::jds:
+    return {.74, .57, 10};
+  case format::jds_csr:
+    return {.74, .50, 10};
+  case format::jds_ell:
+    return {.70, .44, 10};
   }
   return {.9, .4, 15};
 }

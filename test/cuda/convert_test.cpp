@@ -76,6 +76,8 @@ bool is_wanted(any_matrix const& csr, layout const& l) {
     return false;
   if (std::getenv("TULLE_TEST_QUICK") && csr.nnz() > 5'000)
     return false;
+  if (!is_on_device(l.format))
+    return false;
   return csr.type() == type_tag::f64_i32 || l.options.empty() ||
          l.options == layout_for(l.format, backend::cuda).options;
 }

@@ -16,6 +16,16 @@ inline constexpr std::size_t device_types = 0
 #undef TULLE_COUNT
     ;
 
+/// Whether formats.def promises it on the device; what it does not is converted on the host alone.
+inline bool is_on_device(format f) {
+#define TULLE_FORMAT(name, types, spmv)                                                            \
+  if (f == format::name)                                                                           \
+    return std::string_view(#spmv).find("CUDA") != std::string_view::npos;
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
+  return false;
+}
+
 /// Whether the device multiplies with it: not every format has its transpose.
 inline bool has_plan(device_matrix const& a, bool transposed, spmv_options o = {}) {
   try {

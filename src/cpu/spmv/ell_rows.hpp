@@ -15,23 +15,14 @@
 #pragma once
 #include "tulle/format/ell.hpp"
 
+#include "cpu/spmv/columns.hpp"
 #include "cpu/spmv/rows.hpp"
 #include "cpu/spmv/scatter.hpp"
 
 namespace tulle::simd::TULLE_ISA {
 namespace {
 
-// Rows of a strip: long enough that the hardware sees streams, short enough that their sums stay in
-// the first cache. ms on poisson3d27:60 and fem:60000, one thread, busy machine: all columns with
-// the sums in registers 8.5, 8.2; strips of 256 5.2, 4.9; 1024 4.1, 4.2; 2048 3.7, 3.9;
-// 8192 4.3, 4.2.
-constexpr std::int64_t strip_rows = 2048;
 constexpr std::int64_t least_strip = 64; // where there are few rows for many threads
-// Columns that are added to the sums together. 2: 1.1 to 1.4 times as long.
-constexpr std::int64_t columns_at_once = 4;
-// Ahead in each column. The same rows of the next columns instead: 1.1 times as long; 128, 256: no
-// faster.
-constexpr int rows_ahead = 64;
 
 /// The entries of a hyb that are not in its ell, in row order. An ell has none.
 template <class V, class I>
@@ -70,37 +61,6 @@ HWY_NOINLINE V exact_row(ell_view<V, I, O> const& a, V const* x, std::int64_t i)
   return sum;
 }
 
-/// Adds `columns` columns of the ell, from v and c on, to the sums of n rows.
-template <bool streaming, int columns, class V, class I>
-HWY_NOINLINE void add_columns(V const* v, I const* c, std::int64_t stride, V const* x,
-                              std::int64_t n, V* sum) {
-  hn::ScalableTag<V> const d;
-  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
-  auto const gathered = [&](I const* index) HWY_ATTR {
-    if constexpr (prefers_gather)
-      return gather(d, x, index);
-    else
-      return gather_loads(d, x, index);
-  };
-  for (std::int64_t r = 0; r < n; r += 2 * lanes) {
-    auto s = hn::LoadU(d, sum + r);
-    auto t = hn::LoadU(d, sum + r + lanes);
-    for (int j = 0; j < columns; ++j) {
-      std::int64_t const at = j * stride + r;
-      if constexpr (streaming) {
-        for (std::size_t line = 0; line < 2 * HWY_MAX_BYTES; line += 64)
-          __builtin_prefetch(reinterpret_cast<char const*>(v + at + rows_ahead) + line);
-        for (std::size_t line = 0; line < 2 * lanes * sizeof(I); line += 64)
-          __builtin_prefetch(reinterpret_cast<char const*>(c + at + rows_ahead) + line);
-      }
-      s = hn::MulAdd(hn::LoadU(d, v + at), gathered(c + at), s);
-      t = hn::MulAdd(hn::LoadU(d, v + at + lanes), gathered(c + at + lanes), t);
-    }
-    hn::StoreU(s, d, sum + r);
-    hn::StoreU(t, d, sum + r + lanes);
-  }
-}
-
 /// The ell's sums of n rows from row i on, n a multiple of two vectors.
 template <bool streaming, class V, class I, class O>
 HWY_INLINE void sum_columns(ell_view<V, I, O> const& a, V const* x, std::int64_t i, std::int64_t n,
@@ -110,29 +70,14 @@ HWY_INLINE void sum_columns(ell_view<V, I, O> const& a, V const* x, std::int64_t
   for (std::int64_t r = 0; r < n; ++r)
     sum[r] = 0;
   for (std::int64_t s = 0; s < width; s += columns_at_once) {
-    V const* const v = a.val + s * stride + i;
-    I const* const c = a.col + s * stride + i;
-    switch (width - s < columns_at_once ? width - s : columns_at_once) {
-#define TULLE_COLUMNS(k)                                                                           \
-  case k:                                                                                          \
-    add_columns<streaming, k>(v, c, stride, x, n, sum);                                            \
-    break;
-      TULLE_COLUMNS(1)
-      TULLE_COLUMNS(2)
-      TULLE_COLUMNS(3)
-      TULLE_COLUMNS(4)
-#undef TULLE_COLUMNS
-    }
+    std::int64_t at[columns_at_once];
+    for (std::int64_t j = 0; j < columns_at_once; ++j)
+      at[j] = (s + j) * stride + i;
+    add_columns<streaming>(width - s < columns_at_once ? static_cast<int>(width - s)
+                                                       : columns_at_once,
+                           a.val, a.col, at, x, n, sum);
   }
-  hn::ScalableTag<V> const d;
-  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
-  auto all = hn::Zero(d); // NaN where any sum is, or where opposite infinities meet
-  for (std::int64_t r = 0; r < n; r += lanes)
-    all = hn::Add(all, hn::LoadU(d, sum + r));
-  if (V const any = sum_of(d, all); any != any)
-    for (std::int64_t r = 0; r < n; ++r)
-      if (sum[r] != sum[r])
-        sum[r] = exact_row(a, x, i + r);
+  repair(sum, n, [&](std::int64_t r) { return exact_row(a, x, i + r); });
 }
 
 /// The coo's entries of rows [first, last), added to their sums. piece[t] is the sum of tile t

@@ -35,7 +35,7 @@ template <class V, class I, class O>
 std::unique_ptr<scratch<I>> split_rows(device_csr<V, I, O> const& a, int split,
                                        sell_view<V, I, O, space::device>& b, result const& to) {
   auto const n = static_cast<std::size_t>(a.rows);
-  std::size_t const most = detail::sell_most_length(split, n, static_cast<std::size_t>(a.nnz));
+  std::size_t const most = detail::most_length(split, n, static_cast<std::size_t>(a.nnz));
   auto const is_long = [=] __device__(std::size_t i) {
     return static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]) > most;
   };

@@ -8,6 +8,16 @@
 
 namespace tulle::detail {
 
+// Up to so many entries a row is never kept apart; other numbers have not been measured.
+inline constexpr int least_long = 64;
+
+/// Rows of more entries than this are kept apart: `split` times the average, 0 for none.
+constexpr std::size_t most_length(int split, std::size_t rows, std::size_t nnz) {
+  return split == 0 ? SIZE_MAX
+                    : std::max<std::size_t>(least_long,
+                                            static_cast<std::size_t>(split) * (nnz / rows + 1));
+}
+
 /// to(k)[l] = row[l][k] for eight rows and n steps, with before(k) every 8 of them; as put() where
 /// `past`. Two steps at once: a store of one value each takes longer than to read it.
 template <class V, class To, class G>

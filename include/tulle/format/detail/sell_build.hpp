@@ -8,9 +8,6 @@
 namespace tulle {
 namespace detail {
 
-// Up to so many entries a row is never kept apart; other numbers have not been measured.
-inline constexpr int sell_least_long = 64;
-
 inline void check_sell_options(sell_options const& o) {
   if (o.chunk < 1 || o.chunk > 64 || (o.chunk & (o.chunk - 1)) != 0)
     fail(errc::unsupported, "sell: option chunk is %d, expected a power of two up to 64", o.chunk);
@@ -19,13 +16,6 @@ inline void check_sell_options(sell_options const& o) {
          o.sigma, o.chunk);
   if (o.split < 0)
     fail(errc::unsupported, "sell: option split is %d, expected 0 or more", o.split);
-}
-
-/// Rows of more entries than this are kept apart.
-constexpr std::size_t sell_most_length(int split, std::size_t rows, std::size_t nnz) {
-  return split == 0 ? SIZE_MAX
-                    : std::max<std::size_t>(sell_least_long,
-                                            static_cast<std::size_t>(split) * (nnz / rows + 1));
 }
 
 /// Whether a window of so many rows is sorted: `plain` and `sorted` are its steps, in chunks of
@@ -81,7 +71,7 @@ struct sell_builder {
   /// Takes the long rows out; perm is filled where there are some, in the order of rows.
   void split_rows() {
     auto const n = static_cast<std::size_t>(a.rows);
-    std::size_t const most = sell_most_length(o.split, n, static_cast<std::size_t>(a.nnz));
+    std::size_t const most = most_length(o.split, n, static_cast<std::size_t>(a.nnz));
     int const parts = parts_for(n, where.threads);
     struct found {
       std::size_t longs, entries, longest;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// JDS, jagged diagonals: rows by length, the longest first; the first entries of all rows, then
+/// the second ones of those that have one, and so on, without padding.
+///
+///     1 . 2 .      perm       3 0 1 2
+///     . 3 . .      diag_ptr   0         4     6   7
+///     . . . 4      col        0 0 1 3   1 2   2
+///     5 6 7 .      val        5 1 3 4   6 2   7
+///
+/// Rows much longer than most are kept apart: they come first in perm, and
+/// their entries are coo_row, coo_col, coo_val.
+///
+/// Good for   rows of very different lengths, a lane a row; vectors as long as the matrix has rows.
+/// Bad for    rows whose neighbours matter: sorting takes them apart, and x is read in no order.
+/// Space      (V + I) * nnz + I * rows + O * (longest row + 1), I more for an entry in coo.
+/// From       Kirk & Hwu, Programming Massively Parallel Processors, sec. 10.5; Saad, SIAM J. Sci.
+/// Stat. Comput. 10(6), 1989.
+///
+/// Invariants (validate() checks all of them)
+///   perm names each row once; the first `longs` of them, ascending, are those in coo
+///   diag_ptr[0] == 0, last == col.size() == val.size(); no diagonal is empty or longer than the
+///   one before it, and the first is at most rows - longs
+///   entry r of diagonal k belongs to row perm[longs + r]; columns ascend within a row
+///   coo_row and coo_col ascend together; 0 <= column < cols everywhere
+#pragma once
+#include "tulle/format/detail/jds_check.hpp"
+
+namespace tulle {
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct jds_view : detail::jds_base_view<V, I, O> {
+  using base = detail::jds_base_view<V, I, O>;
+
+  I width = 0;                 ///< diagonals: the entries of the longest row
+  O const* diag_ptr = nullptr; ///< width + 1; may be null when rows == 0
+
+  jds_view() = default;
+  jds_view(unchecked_t, I rows, I cols, O nnz, I longs, jds_arrays<V, I, O> const& a)
+      : base(rows, cols, nnz, longs, a), width(detail::lines_of<I>(a.diag_ptr)),
+        diag_ptr(detail::pointers_in(a.diag_ptr)) {}
+  /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
+  jds_view(I rows, I cols, I longs, jds_arrays<V, I, O> const& a) requires(S == space::host);
+
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    this->base_arrays(f, [&] {
+      f("diag_ptr", diag_ptr, diag_ptr || width > 0 ? static_cast<std::size_t>(width) + 1 : 0);
+    });
+  }
+
+  /// One section of all rows that are not kept apart.
+  std::size_t sections() const { return this->rows > this->longs; }
+  std::size_t section_of(std::size_t) const { return 0; }
+  detail::jagged_section<O> section(std::size_t) const {
+    return {static_cast<std::size_t>(this->longs),
+            static_cast<std::size_t>(this->rows - this->longs), static_cast<std::size_t>(width),
+            diag_ptr};
+  }
+
+  void validate() const;
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::jds_to_csr(*this, where); }
+};
+
+// ms of a product, double, avx2 on Zen 4, one thread, the machine not quiet, split of 0, 8, 32,
+// 256: rmat 17 16 1.8, 2.6, 2.5, 1.9; circuit 200000 1.3, 1.2, 1.2, 1.2.
+struct jds_options {
+  int split = 256; ///< rows of more than 64 entries and this times the average are coo; 0: none
+
+  template <class F>
+  void fields(F&& f) {
+    f("split", split);
+  }
+  static constexpr char const* variants[] = {"split=0", "split=1", "split=3"};
+};
+
+template <class V, class I = std::int32_t, class O = I>
+struct jds : detail::jds_base<V, I, O> {
+  using base = detail::jds_base<V, I, O>;
+  using options = jds_options;
+
+  array<O> diag_ptr;
+
+  jds() = default;
+  static jds from_csr(csr_view<V, I, O> a, jds_options = {}, cpu const& where = {});
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  /// New values on the same pattern; errc::bad_structure if the pattern differs.
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  jds_view<V, I, O> view() const {
+    return {unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()};
+  }
+  void validate() const;
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(jds const&, jds const&) = default;
+
+private:
+  jds(detail::rows_by_length<V, I, O>& order, std::size_t stored, cpu const& where)
+      : base(order, stored, where) {}
+  jds_arrays<V, I, O> arrays() const {
+    jds_arrays<V, I, O> a = this->base_arrays();
+    a.diag_ptr = diag_ptr;
+    return a;
+  }
+};
+
+template <class V, class I, class O, space S>
+jds_view<V, I, O, S>::jds_view(I rows, I cols, I longs,
+                               jds_arrays<V, I, O> const& a) requires(S == space::host)
+    : jds_view(unchecked, rows, cols, O(0), longs, a) {
+  detail::check_jds_sizes("jds", rows, cols, a);
+  this->nnz = narrow<O>(a.val.size() + a.coo_val.size(), "number of entries");
+  validate();
+}
+
+template <class V, class I, class O, space S>
+void jds_view<V, I, O, S>::validate() const {
+  detail::check_jds_shape("jds", *this);
+  detail::check_pointers("jds: diag_ptr", diag_ptr, static_cast<std::size_t>(width), this->stored);
+  if (sections() == 0 && width != 0)
+    fail(errc::bad_structure, "jds: %lld diagonals, but no rows", static_cast<long long>(width));
+  detail::check_jds("jds", *this);
+}
+
+template <class V, class I, class O>
+void jds<V, I, O>::validate() const {
+  if (jds_view<V, I, O>(this->rows, this->cols, this->longs, arrays()).nnz != this->nnz)
+    view().validate(); // says so
+}
+
+template <class V, class I, class O>
+jds<V, I, O> jds<V, I, O>::from_csr(csr_view<V, I, O> a, jds_options o, cpu const& where) {
+  detail::check_jds_options("jds", 1, o.split);
+  detail::canonical<V, I, O> const c(a, where);
+  detail::rows_by_length<V, I, O> order(c.view, o.split, where);
+  std::size_t const width = order.longs < order.rows ? order.length_at(order.longs) : 0;
+  array<O> diag_ptr(width + 1, where.memory);
+  std::size_t const stored = order.diagonals(order.longs, order.rows, width, 0, diag_ptr.data());
+  diag_ptr[width] = static_cast<O>(stored);
+  jds b(order, stored, where);
+  b.diag_ptr = std::move(diag_ptr);
+  detail::jds_fill(b, c.view, where);
+  return b;
+}
+
+template <class V, class I, class O>
+void jds<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::jds_refill("jds", *this, a, where);
+}
+
+} // namespace tulle

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// JDS-ELL, ell in sections: rows by length, the longest first, cut into sections; in each the
+/// first entries of its rows, then the second ones, and so on, padded to its longest row.
+///
+///     1 . 2 .      section = 2     perm          3 0               1 2
+///     . 3 . .                      len           3 2               1 1
+///     . . . 4                      place_ptr     0                 2     4
+///     5 6 7 .                      section_ptr   0                 6     8
+///                                  col           0 0   1 2   2 2   1 3
+///                                  val           5 1   6 2   7 0   3 4
+///
+/// A section has `section` rows, or all of one length where those are more, which need no padding.
+/// Padding has the value 0 and the last column of its row, as in ell. Rows much longer than most
+/// are kept apart: they come first in perm, and their entries are coo_row,
+/// coo_col, coo_val.
+///
+/// Good for   rows of a few lengths: as ell, with next to no padding.
+/// Bad for    rows whose neighbours matter: sorting takes them apart, and x is read in no order.
+/// Space      (V + I) * stored + 2 I * rows, stored at most nnz + section * longest row; I more for
+/// an entry in coo.
+/// From       Kirk & Hwu, Programming Massively Parallel Processors, sec. 10.5.
+///
+/// Invariants (validate() checks all of them)
+///   perm names each row once; the first `longs` of them, ascending, are those in coo
+///   len[p] is the entries of row perm[p]; together nnz
+///   place_ptr ascends from longs to rows: section s has the rows perm[place_ptr[s]] and on
+///   section_ptr[0] == 0, non-decreasing, last == col.size() == val.size(); a section's slots are
+///   a multiple of its rows
+///   slot k of row r of a section of n rows is col[section_ptr[s] + k * n + r], and val
+///   columns ascend within a row; padding has val 0
+///   coo_row and coo_col ascend together; 0 <= column < cols everywhere
+#pragma once
+#include "tulle/format/detail/jds_check.hpp"
+
+#include <limits>
+
+namespace tulle {
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct jds_ell_view : detail::jds_base_view<V, I, O> {
+  using base = detail::jds_base_view<V, I, O>;
+
+  I parts = 0;                    ///< sections
+  I const* len = nullptr;         ///< rows: at each place
+  I const* place_ptr = nullptr;   ///< parts + 1; may be null when rows == 0
+  O const* section_ptr = nullptr; ///< parts + 1; may be null when rows == 0
+
+  jds_ell_view() = default;
+  jds_ell_view(unchecked_t, I rows, I cols, O nnz, I longs, jds_arrays<V, I, O> const& a)
+      : base(rows, cols, nnz, longs, a), parts(detail::lines_of<I>(a.place_ptr)), len(a.len.data()),
+        place_ptr(detail::pointers_in(a.place_ptr)),
+        section_ptr(detail::pointers_in(a.section_ptr)) {}
+  /// Borrows the caller's arrays after checking every invariant, once: O(rows + stored).
+  jds_ell_view(I rows, I cols, I longs, jds_arrays<V, I, O> const& a) requires(S == space::host);
+
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    this->base_arrays(f, [&] {
+      std::size_t const n = place_ptr || parts > 0 ? sections() + 1 : 0;
+      f("len", len, static_cast<std::size_t>(this->rows));
+      f("place_ptr", place_ptr, n);
+      f("section_ptr", section_ptr, n);
+    });
+  }
+
+  std::size_t sections() const { return static_cast<std::size_t>(parts); }
+  /// The section that has a place.
+  std::size_t section_of(std::size_t place) const {
+    return detail::section_of(place_ptr, sections(), place);
+  }
+  detail::padded_section<I> section(std::size_t s) const {
+    auto const first = static_cast<std::size_t>(place_ptr[s]);
+    std::size_t const n = static_cast<std::size_t>(place_ptr[s + 1]) - first;
+    return {first, n, static_cast<std::size_t>(section_ptr[s + 1] - section_ptr[s]) / n,
+            static_cast<std::size_t>(section_ptr[s]), len + first};
+  }
+
+  void validate() const;
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::jds_to_csr(*this, where); }
+};
+
+// ms of a product, double, avx2 on Zen 4, one thread, the machine not quiet, split of 0, 8, 32, 256
+// with sections of 64: rmat 17 16 3.4, 2.9, 2.9, 2.2; circuit 200000 35, 1.2, 1.2, 1.3. Sections of
+// 16, 32, 64 with split 256: rmat 2.5, 2.4, 2.2; circuit 1.3 each.
+struct jds_ell_options {
+  int section = 64; ///< rows of a section, more where they are of one length
+  int split = 256;  ///< rows of more than 64 entries and this times the average are coo; 0: none
+  double limit = 8; ///< times the bytes of csr, above which a matrix is refused
+
+  template <class F>
+  void fields(F&& f) {
+    f("section", section);
+    f("split", split);
+    f("limit", limit);
+  }
+  static constexpr char const* drawn = "section=2";
+  static constexpr char const* variants[] = {"section=1:split=0", "section=7:split=1",
+                                             "section=4096"};
+};
+
+template <class V, class I = std::int32_t, class O = I>
+struct jds_ell : detail::jds_base<V, I, O> {
+  using base = detail::jds_base<V, I, O>;
+  using options = jds_ell_options;
+
+  array<I> len, place_ptr;
+  array<O> section_ptr;
+
+  jds_ell() = default;
+  static jds_ell from_csr(csr_view<V, I, O> a, jds_ell_options = {}, cpu const& where = {});
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  /// New values on the same pattern; errc::bad_structure if the pattern differs.
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  jds_ell_view<V, I, O> view() const {
+    return {unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()};
+  }
+  void validate() const;
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(jds_ell const&, jds_ell const&) = default;
+
+private:
+  jds_ell(detail::rows_by_length<V, I, O>& order, std::size_t stored, cpu const& where)
+      : base(order, stored, where) {}
+  jds_arrays<V, I, O> arrays() const {
+    jds_arrays<V, I, O> a = this->base_arrays();
+    a.len = len;
+    a.place_ptr = place_ptr;
+    a.section_ptr = section_ptr;
+    return a;
+  }
+};
+
+template <class V, class I, class O, space S>
+jds_ell_view<V, I, O, S>::jds_ell_view(I rows, I cols, I longs,
+                                       jds_arrays<V, I, O> const& a) requires(S == space::host)
+    : jds_ell_view(unchecked, rows, cols, O(0), longs, a) {
+  detail::check_jds_sizes("jds_ell", rows, cols, a);
+  if (a.len.size() != a.perm.size() || a.section_ptr.size() != a.place_ptr.size())
+    fail(errc::bad_structure,
+         "jds_ell: len has %zu elements and section_ptr %zu, expected %zu, %zu", a.len.size(),
+         a.section_ptr.size(), a.perm.size(), a.place_ptr.size());
+  detail::check_jds_shape("jds_ell", *this);
+  std::size_t const entries =
+      detail::count_entries("jds_ell", len, a.len.size(), std::numeric_limits<I>::max());
+  this->nnz = narrow<O>(entries, "number of entries");
+  validate();
+}
+
+template <class V, class I, class O, space S>
+void jds_ell_view<V, I, O, S>::validate() const {
+  detail::check_jds_shape("jds_ell", *this);
+  detail::check_places("jds_ell", place_ptr, sections(), this->longs, this->rows);
+  detail::check_pointers("jds_ell: section_ptr", section_ptr, sections(), this->stored);
+  for (std::size_t s = 0; s < sections(); ++s)
+    if (auto const slots = section_ptr[s + 1] - section_ptr[s];
+        slots % static_cast<O>(place_ptr[s + 1] - place_ptr[s]) != 0)
+      fail(errc::bad_structure, "jds_ell: section %zu has %lld slots for %lld rows", s,
+           static_cast<long long>(slots), static_cast<long long>(place_ptr[s + 1] - place_ptr[s]));
+  detail::check_jds("jds_ell", *this);
+  for (std::size_t j = 0; j < static_cast<std::size_t>(this->longs); ++j) {
+    auto const [begin, end] =
+        std::equal_range(this->coo_row, this->coo_row + this->rest, this->perm[j]);
+    if (std::cmp_not_equal(end - begin, len[j]))
+      fail(errc::bad_structure, "jds_ell: len[%zu] is %lld, but coo has %lld", j,
+           static_cast<long long>(len[j]), static_cast<long long>(end - begin));
+  }
+}
+
+template <class V, class I, class O>
+void jds_ell<V, I, O>::validate() const {
+  if (jds_ell_view<V, I, O>(this->rows, this->cols, this->longs, arrays()).nnz != this->nnz)
+    view().validate(); // says so
+}
+
+template <class V, class I, class O>
+jds_ell<V, I, O> jds_ell<V, I, O>::from_csr(csr_view<V, I, O> a, jds_ell_options o,
+                                            cpu const& where) {
+  detail::check_jds_options("jds_ell", o.section, o.split);
+  detail::check_limit("jds_ell", o.limit);
+  detail::canonical<V, I, O> const c(a, where);
+  detail::rows_by_length<V, I, O> order(c.view, o.split, where);
+  auto const least = static_cast<std::size_t>(o.section);
+  std::size_t sections = 0;
+  double slots = 0; // what does not fit is known before anything is multiplied
+  order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
+    ++sections;
+    slots += static_cast<double>(last - first) * static_cast<double>(width);
+  });
+  detail::check_room("jds_ell",
+                     slots * (sizeof(V) + sizeof(I)) +
+                         2. * static_cast<double>(order.rows) * sizeof(I) +
+                         static_cast<double>(sections) * (sizeof(I) + sizeof(O)) +
+                         static_cast<double>(order.rest) * (sizeof(V) + 2 * sizeof(I)),
+                     detail::bytes_of(c.view), o.limit);
+  array<I> len(order.rows, where.memory);
+  array<I> place_ptr(sections + 1, where.memory);
+  array<O> section_ptr(sections + 1, where.memory);
+  std::size_t s = 0, stored = 0;
+  order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
+    place_ptr[s] = static_cast<I>(first);
+    section_ptr[s++] = static_cast<O>(stored);
+    stored += (last - first) * width;
+  });
+  place_ptr[sections] = a.rows;
+  section_ptr[sections] = narrow<O>(stored, "number of entries with padding");
+  int const parts = detail::parts_for(order.rows, where.threads);
+  detail::parallel(parts, [&](int part) {
+    for (std::size_t p = detail::split(order.rows, part, parts),
+                     end = detail::split(order.rows, part + 1, parts);
+         p < end; ++p)
+      len[p] = static_cast<I>(order.length_at(p));
+  });
+  jds_ell b(order, stored, where);
+  b.len = std::move(len);
+  b.place_ptr = std::move(place_ptr);
+  b.section_ptr = std::move(section_ptr);
+  detail::jds_fill(b, c.view, where);
+  return b;
+}
+
+template <class V, class I, class O>
+void jds_ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::jds_refill("jds_ell", *this, a, where);
+}
+
+} // namespace tulle

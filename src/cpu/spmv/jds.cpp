@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// src/cpu/spmv/jds.cpp:  y = alpha*A*x + beta*y, A in JDS.
+//
+// One section of all rows, as jds_rows.hpp says. Bytes that must move, double with 32-bit indices:
+// 12 an entry, 4 a row for perm, 8 a row and 8 a column: those of csr. What is kept apart in coo
+// takes 16 an entry.
+#include "tulle/format/jds.hpp"
+
+#include "cpu/spmv/jds_rows.hpp"
+#include "kernel/instantiate.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+template <class V, class I, class O>
+std::size_t prepare(jds_view<V, I, O> const& a, plan_view& p) {
+  return prepare_sorted(a, p);
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, jds_view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p) {
+  multiply_sorted(alpha, a, x, beta, y, p);
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_SPMV(jds)
+
+} // namespace tulle::simd::TULLE_ISA
