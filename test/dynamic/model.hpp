@@ -61,6 +61,14 @@ struct model {
           v *= b.val[k];
   }
 
+  /// 2 A x - y.
+  std::vector<V> product(std::vector<V> const& x, std::vector<V> y) const {
+    for (V& v : y)
+      v = -v;
+    for (auto const& [place, v] : at)
+      y[static_cast<std::size_t>(place.first)] += 2 * v * x[static_cast<std::size_t>(place.second)];
+    return y;
+  }
   csr<V, I, I> to_csr() const {
     csr<V, I, I> a(unchecked, rows, cols, array<I>(static_cast<std::size_t>(rows) + 1, I(0)),
                    array<I>(at.size()), array<V>(at.size()));

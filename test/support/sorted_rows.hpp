@@ -30,6 +30,31 @@ struct sorted_rows {
   }
 };
 
+using ints = array<std::int32_t>;
+using doubles = array<double>;
+
+/// Kirk & Hwu, figure 10.15.
+inline csr<double> kirk_hwu() {
+  return {4, 4, {0, 2, 2, 5, 7}, {0, 2, 1, 2, 3, 0, 3}, {3, 1, 2, 4, 1, 1, 1}};
+}
+
+/// Four rows of five columns: row 2 in coo; rows 1, 3 and 0 have 2, 1 and no entries. What each
+/// format adds is missing.
+inline sorted_rows example_rows() {
+  return {.rows = 4,
+          .cols = 5,
+          .longs = 1,
+          .perm = {2, 1, 3, 0},
+          .col = {0, 4, 1},
+          .val = {1, 2, 3},
+          .coo_row = {2, 2, 2},
+          .coo_col = {0, 2, 3},
+          .coo_val = {4, 5, 6}};
+}
+inline csr<double> example_as_csr() {
+  return {4, 5, {0, 0, 2, 5, 6}, {0, 1, 0, 2, 3, 4}, {1, 3, 4, 5, 6, 2}};
+}
+
 struct broken_rows {
   char const* what;
   std::function<void(sorted_rows&)> change;
