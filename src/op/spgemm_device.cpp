@@ -87,7 +87,8 @@ std::string summary(cuda_product const& p) {
   if (p.group_rows > 1)
     text += ", " + std::to_string(p.group_count) + " groups of window rows";
   if (p.bands > 1)
-    text += ", bands of " + std::to_string(p.tiles) + " tiles";
+    text += ", bands of " + std::to_string(p.tiles) + " tiles for " + std::to_string(p.tile_rows) +
+            " rows of B";
   if (p.method == spgemm_method::thesis)
     text += ", of 38 bins";
   if (p.method == spgemm_method::global_esc)

@@ -184,6 +184,17 @@ TEST_P(cuda_spgemm, goes_over_columns_in_bands) {
             std::string::npos);
 }
 
+// Few rows of B are those of long rows: bands are for these alone.
+TEST_P(cuda_spgemm, goes_over_the_rows_that_are_named) {
+  any_matrix const a = as_type(random("random:20:300000:20000"), type);
+  any_matrix const b = as_type(random("random:300000:2000000:3000000"), type);
+  std::string const path = expect_product(a, b, "few of many");
+  std::size_t const at = path.find(" tiles for ");
+  ASSERT_NE(at, std::string::npos) << path;
+  EXPECT_LT(std::stoul(path.substr(at + 11)), 20'001u) << path;
+  expect_product(a, b, "limited", {.workspace_limit = 12 << 20});
+}
+
 TEST_P(cuda_spgemm, renews_the_values_of_a_plan) {
   for (char const* const text : {"poisson2d5:20", "fem:600", "rmat:10:20", "random:90:90:400"})
     for (bool const is_unsorted : {false, true}) {

@@ -104,13 +104,54 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
   p.group_rows = static_cast<std::size_t>(p.group_count) < windows ? most_group_rows : 1;
 }
 
+/// A list of the rows of B that tiled rows of A name, if they are few, and their places in it.
+/// Returns its bytes.
 template <class I, class O>
-void make_room_for_tiles(cuda_product& p, pattern<I, O> const& b, kept const& memory) {
+std::size_t name_rows(cuda_product& p, pattern<I, O> const& a, std::size_t nnz,
+                      pattern<I, O> const& b, kept const& memory) {
+  auto const rows = static_cast<std::size_t>(b.rows);
+  if ((rows + nnz) * sizeof(I) > std::min(tile_ptr_bytes / 2, scratch_limit::rest() / 4))
+    return 0;
+  std::size_t const tiled = rows_in(p, row_bin::tiled);
+  I const* const list = listed<I>(p, row_bin::tiled);
+  scratch<I> const places(rows + 1, p.stream); // of each row of B in the list
+  I* const place = places.get();
+  TULLE_CUDA(cudaMemsetAsync, place, 0, rows * sizeof(I), static_cast<cudaStream_t>(p.stream));
+  each_warp(tiled, p.stream, [=] __device__(std::size_t h, int lane) {
+    for (O k = a.ptr[list[h]] + lane; k < a.ptr[list[h] + 1]; k += 32)
+      place[a.col[k]] = 1;
+  });
+  to_pointers(place, rows, p.stream);
+  std::size_t const n = last_of(place, rows, p.stream);
+  if (n > rows / 4)
+    return 0;
+  I* const named = memory.take<I>(n);
+  I* const terms = memory.take<I>(nnz);
+  each(rows, p.stream, [=] __device__(std::size_t j) {
+    if (place[j] != place[j + 1])
+      named[place[j]] = static_cast<I>(j);
+  });
+  each_warp(tiled, p.stream, [=] __device__(std::size_t h, int lane) {
+    for (O k = a.ptr[list[h]] + lane; k < a.ptr[list[h] + 1]; k += 32)
+      terms[k] = place[a.col[k]];
+  });
+  p.named_rows = named;
+  p.named_terms = terms;
+  p.tile_rows = static_cast<std::int64_t>(n);
+  return (n + nnz) * sizeof(I);
+}
+
+template <class I, class O>
+void make_room_for_tiles(cuda_product& p, pattern<I, O> const& a, std::size_t nnz,
+                         pattern<I, O> const& b, kept const& memory) {
   if (rows_in(p, row_bin::tiled) == 0 || is_merging(p.method))
     return;
-  plan_tiles(p, b);
+  plan_tiles(p, b, static_cast<std::int64_t>(b.rows));
+  if (p.bands > 1)
+    if (std::size_t const bytes = name_rows(p, a, nnz, b, memory); bytes != 0)
+      plan_tiles(p, b, p.tile_rows, bytes);
   auto const each_row = static_cast<std::size_t>(p.tiles + 1);
-  p.tile_ptr = memory.take<O>(each_row * static_cast<std::size_t>(b.rows));
+  p.tile_ptr = memory.take<O>(each_row * static_cast<std::size_t>(p.tile_rows));
   p.offset = memory.take<O>(each_row * rows_in(p, row_bin::tiled));
   p.before = memory.take<O>(rows_in(p, row_bin::tiled));
   int device = 0;
@@ -192,7 +233,7 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     p.all = fetch(found.get(), 1, s)[0];
   }
   deal(p, a, b, memory);
-  make_room_for_tiles(p, b, memory);
+  make_room_for_tiles<I, unsigned_t<O>>(p, a, static_cast<std::size_t>(from.a.nnz), b, memory);
 
   if (is_merging(p.method))
     count_merge(p, a, b, c_ptr);

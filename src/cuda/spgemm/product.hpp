@@ -102,9 +102,12 @@ struct cuda_product {
   window_found windows = {};
   // Tiled rows: the columns go in bands of `tiles` tiles each.
   std::int64_t tiles = 0, bands = 0;
-  void* tile_ptr = nullptr; // O: tiles + 1 for each row of B
-  void* offset = nullptr;   // O: tiles + 1 for each tiled row
-  void* before = nullptr;   // O: entries of bands before, for each tiled row
+  std::int64_t tile_rows = 0;  // rows of B that they are about: all, or those that tiled rows name
+  void* named_rows = nullptr;  // I: which, then
+  void* named_terms = nullptr; // I: A's columns as places in that list, of tiled rows
+  void* tile_ptr = nullptr;    // O: tiles + 1 for each of those rows
+  void* offset = nullptr;      // O: tiles + 1 for each tiled row
+  void* before = nullptr;      // O: entries of bands before, for each tiled row
   unsigned long long* ticket = nullptr;
   std::size_t bytes = 0; // kept
 };

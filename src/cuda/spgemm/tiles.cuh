@@ -9,7 +9,8 @@
 // tiles a warp, with sums at the rank of their column, took 26 ms instead of 17: rows of B are in
 // fewer pieces so, 13 million instead of 67, but a step of 32 entries is twice the instructions.
 //
-// Columns go in bands of as many tiles as there is memory for; mostly there is one band.
+// Columns go in bands of as many tiles as there is memory for; mostly there is one band. Where
+// there are more, and tiled rows name few of B's, it is found for those alone where they enter.
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 
@@ -25,23 +26,28 @@ constexpr std::int64_t most_tiles = 768; // of a band: a bit a column in shared 
 constexpr std::size_t tile_ptr_bytes = std::size_t{40} << 20;
 constexpr std::size_t offset_bytes = std::size_t{12} << 20;
 
-/// ptr[t * rows + j]: the first entry of row j with a column of at least first + t tiles.
+/// ptr[t * rows + j]: the first entry of row j, or of the j-th that is named, with a column of at
+/// least first + t tiles.
 template <class I, class O>
-void find_tiles(pattern<I, O> const& b, long long first, std::int64_t tiles, O* ptr, void* stream) {
-  auto const rows = static_cast<std::size_t>(b.rows);
-  each(rows * static_cast<std::size_t>(tiles + 1), stream, [=] __device__(std::size_t k) {
-    std::size_t const t = k / rows, j = k % rows;
-    long long const least = first + (static_cast<long long>(t) << tile_shift);
-    O low = b.ptr[j], high = b.ptr[j + 1];
-    while (low < high) {
-      O const middle = low + (high - low) / 2;
-      if (static_cast<long long>(b.col[middle]) < least)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    ptr[k] = low;
-  });
+void find_tiles(cuda_product const& p, pattern<I, O> const& b, long long first) {
+  auto const rows = static_cast<std::size_t>(p.tile_rows);
+  bool const are_named = p.named_rows != nullptr;
+  each(rows * static_cast<std::size_t>(p.tiles + 1), p.stream,
+       [=, named = static_cast<I const*>(p.named_rows),
+        ptr = static_cast<O*>(p.tile_ptr)] __device__(std::size_t k) {
+         std::size_t const t = k / rows,
+                           j = are_named ? static_cast<std::size_t>(named[k % rows]) : k % rows;
+         long long const least = first + (static_cast<long long>(t) << tile_shift);
+         O low = b.ptr[j], high = b.ptr[j + 1];
+         while (low < high) {
+           O const middle = low + (high - low) / 2;
+           if (static_cast<long long>(b.col[middle]) < least)
+             low = middle + 1;
+           else
+             high = middle;
+         }
+         ptr[k] = low;
+       });
 }
 
 /// The bits of row i of C in the tiles of a band; neighbours are in different words, where they
@@ -285,18 +291,33 @@ __global__ void __launch_bounds__(32, 13)
   }
 }
 
-/// Bands for these sizes, within what is left of the limit.
+/// Bands for so many rows of B, within what is left of the limit; `spent` bytes are for others.
 template <class I, class O>
-void plan_tiles(cuda_product& p, pattern<I, O> const& b) {
+void plan_tiles(cuda_product& p, pattern<I, O> const& b, std::int64_t rows, std::size_t spent = 0) {
+  p.tile_rows = rows;
   std::int64_t const all = (static_cast<std::int64_t>(b.cols) + tile_columns - 1) / tile_columns;
   std::size_t const limit = scratch_limit::rest();
   auto const fit = [&](std::size_t bytes, std::size_t rows) {
     return static_cast<std::int64_t>(std::min(bytes, limit / 3) / (rows * sizeof(O))) - 1;
   };
-  p.tiles = std::min({all, most_tiles, fit(tile_ptr_bytes, static_cast<std::size_t>(b.rows)),
+  p.tiles = std::min({all, most_tiles, fit(tile_ptr_bytes - spent, static_cast<std::size_t>(rows)),
                       fit(offset_bytes, rows_in(p, row_bin::tiled))});
   p.tiles = std::max<std::int64_t>(p.tiles, 1);
   p.bands = (all + p.tiles - 1) / p.tiles;
+}
+
+/// A whose columns, and B whose rows, are places among the rows that are named, where those are
+/// few: the kernels look for a row of B in tile_ptr alone.
+template <class I, class O>
+pattern<I, O> by_name(cuda_product const& p, pattern<I, O> a) {
+  if (p.named_terms)
+    a.col = static_cast<I const*>(p.named_terms);
+  return a;
+}
+template <class I, class O>
+pattern<I, O> among_named(cuda_product const& p, pattern<I, O> b) {
+  b.rows = static_cast<I>(p.tile_rows);
+  return b;
 }
 
 inline void forget_bands(cuda_product const& p, std::size_t bytes) {
@@ -309,7 +330,7 @@ void each_band(cuda_product const& p, pattern<I, O> const& b, bool is_known, F&&
   for (std::int64_t band = 0; band < p.bands; ++band) {
     long long const first = band * p.tiles << tile_shift;
     if (p.bands > 1 || !is_known)
-      find_tiles(b, first, p.tiles, static_cast<O*>(p.tile_ptr), p.stream);
+      find_tiles(p, b, first);
     f(first);
   }
 }
@@ -320,9 +341,9 @@ void count_band(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> con
                 long long first, O* counts) {
   launch_shared(tile_count_kernel<I, O>, rows_in(p, row_bin::tiled), count_threads,
                 static_cast<std::size_t>(p.tiles) * (tile_words + 1) * sizeof(unsigned), p.stream,
-                a, b, listed<I>(p, row_bin::tiled), first, static_cast<int>(p.tiles),
-                static_cast<O const*>(p.tile_ptr), static_cast<O*>(p.offset),
-                static_cast<O*>(p.before), counts != nullptr, counts);
+                by_name(p, a), among_named(p, b), listed<I>(p, row_bin::tiled), first,
+                static_cast<int>(p.tiles), static_cast<O const*>(p.tile_ptr),
+                static_cast<O*>(p.offset), static_cast<O*>(p.before), counts != nullptr, counts);
 }
 
 template <class I, class O>
@@ -344,6 +365,7 @@ void fill_tiles(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, 
   TULLE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &resident, tile_fill_kernel<V, I, O>,
              32, 0);
   std::size_t const jobs = rows * static_cast<std::size_t>(p.tiles);
+  pattern<I, O> const of_a = by_name<I, O>(p, a), of_b = among_named<I, O>(p, b);
   forget_bands(p, sizeof(O));
   each_band(p, b, true, [&](long long first) {
     if (p.bands > 1 && with_columns)
@@ -353,10 +375,10 @@ void fill_tiles(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, 
                    static_cast<I const*>(c_col), static_cast<O*>(p.offset), p.stream);
     TULLE_CUDA(cudaMemsetAsync, p.ticket, 0, sizeof *p.ticket, static_cast<cudaStream_t>(p.stream));
     launch(tile_fill_kernel<V, I, O>,
-           std::min(jobs, static_cast<std::size_t>(p.multiprocessors * resident)), 32, p.stream, a,
-           a.val, b, b.val, listed<I>(p, row_bin::tiled), rows, first, static_cast<int>(p.tiles),
-           static_cast<O const*>(p.tile_ptr), static_cast<O const*>(p.offset), c_ptr, c_col, c_val,
-           with_columns, p.ticket);
+           std::min(jobs, static_cast<std::size_t>(p.multiprocessors * resident)), 32, p.stream,
+           of_a, a.val, of_b, b.val, listed<I>(p, row_bin::tiled), rows, first,
+           static_cast<int>(p.tiles), static_cast<O const*>(p.tile_ptr),
+           static_cast<O const*>(p.offset), c_ptr, c_col, c_val, with_columns, p.ticket);
   });
 }
 
