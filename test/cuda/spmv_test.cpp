@@ -71,8 +71,9 @@ void for_each_there(any_matrix const& csr, F&& f) {
 TEST(cuda, every_promised_format_multiplies) {
   any_matrix const csr = find("dense").matrix;
   for_each_format(csr, [&](any_matrix const& a) {
-    if (is_on_device(a.format()))
+    if (is_on_device(a.format())) {
       EXPECT_TRUE(has_plan(upload(a), false)) << name(a.format());
+    }
   });
   EXPECT_TRUE(has_plan(upload(csr), true));
 }
