@@ -12,13 +12,15 @@
 #include "tulle/core/narrow.hpp"
 
 #include "cuda/convert/convert.cuh"
+#include "cuda/spgemm/few.cuh"
 #include "cuda/spgemm/forced.cuh"
+#include "cuda/spgemm/mapped.cuh"
 #include "cuda/spgemm/over.cuh"
+#include "cuda/spgemm/small.cuh"
 #include "cuda/spgemm/sorted.cuh"
 #include "cuda/spgemm/stacked.cuh"
 #include "cuda/spgemm/survey.cuh"
 #include "cuda/spgemm/tiles.cuh"
-#include "cuda/spgemm/tiny.cuh"
 #include "cuda/spgemm/window.cuh"
 #include "cuda/types.hpp"
 
@@ -71,7 +73,7 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
   auto const rows = static_cast<std::size_t>(a.rows);
   unsigned long long at[row_bins] = {};
   std::size_t listed = 0;
-  for (int b = static_cast<int>(row_bin::short_s); b < row_bins; ++b) {
+  for (int b = static_cast<int>(row_bin::small); b < row_bins; ++b) {
     at[b] = listed;
     listed += p.all.rows[b];
   }
@@ -171,6 +173,7 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
     fill_merge(p, a, b, c_ptr, c_col, c_val);
   else
     fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
+  fill_scattered(p, a, b, c_ptr, c_col, c_val);
   fill_heap(p, a, b, c_ptr, c_col, c_val);
   if (is_sorting(p.method)) {
     fill_esc(p, a, b, c_ptr, c_col, c_val);
@@ -180,12 +183,14 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
     if (with_columns)
       write_sorted_columns(p, a, b, c_ptr, c_col);
     fill_sorted(p, a, b, c_ptr, col, c_val);
+    fill_few(p, a, b, c_ptr, c_col, c_val, with_columns);
   }
   if (p.group_count != 0) {
     if (with_columns)
       run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
     fill_windows(p, a, b, c_ptr, col, c_val);
   }
+  fill_small(p, a, b, c_ptr, c_col, c_val, with_columns);
   fill_tiny(p, a, b, c_ptr, c_col, c_val, with_columns);
 }
 
@@ -229,7 +234,8 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   {
     scratch<product_survey> const found(1, s);
     TULLE_CUDA(cudaMemsetAsync, found.get(), 0, sizeof(product_survey), s);
-    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.method, p.bins, found.get(), stream);
+    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.method,
+           can_scatter(static_cast<std::size_t>(b.cols)), p.bins, found.get(), stream);
     p.all = fetch(found.get(), 1, s)[0];
   }
   deal(p, a, b, memory);
@@ -243,8 +249,11 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     count_esc(p, a, b, c_ptr);
   else if (p.method == spgemm_method::hash)
     count_hash(p, a, b, c_ptr);
-  else
-    count_sorted(p, a, b, c_ptr);
+  else {
+    count_sorted<I, unsigned_t<O>>(p, a, b, c_ptr);
+    count_few<I, unsigned_t<O>>(p, a, b, c_ptr);
+  }
+  count_scattered(p, a, b, c_ptr);
   count_heap(p, a, b, c_ptr);
   std::optional<scratch<window_found>> windows;
   if (p.group_count != 0) {
@@ -252,6 +261,7 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     TULLE_CUDA(cudaMemsetAsync, windows->get(), 0, sizeof(window_found), s);
     run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
   }
+  count_small(p, a, b, c_ptr);
   count_tiny(p, a, b, c_ptr);
   bool const may_overflow =
       p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max());
@@ -268,6 +278,9 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
 
   auto const [c_col, c_val] = take_entries<V, I>(c, nnz);
   fill(p, a, b, c_ptr, c_col, c_val, true);
+  if (p.maps)
+    map_products<I, unsigned_t<O>>(p, a, b, {c_ptr, c_col, a.rows, b.cols}, sizeof(V) + sizeof(I),
+                                   keep);
   return {unchecked, a.rows, b.cols, static_cast<O>(nnz), row_ptr, c_col, c_val};
 }
 
@@ -336,6 +349,8 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
       operands<V, I, O> const from(*static_cast<device_csr<V, I, O> const*>(a),                    \
                                    *static_cast<device_csr<V, I, O> const*>(b), !p.a_canonical,    \
                                    !p.b_canonical, p.stream);                                      \
+      if (p.map.block_count != 0)                                                                  \
+        return fill_mapped<V, unsigned_t<O>>(p, from.a.val, from.b.val, const_cast<V*>(to.val));   \
       auto* const c_ptr = const_cast<unsigned_t<O>*>(operand_of(to).ptr);                          \
       fill(p, operand_of(from.a), operand_of(from.b), c_ptr, const_cast<I*>(to.col),               \
            const_cast<V*>(to.val), false);                                                         \
