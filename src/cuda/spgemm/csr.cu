@@ -12,6 +12,7 @@
 #include "tulle/core/narrow.hpp"
 
 #include "cuda/convert/convert.cuh"
+#include "cuda/fork.cuh"
 #include "cuda/spgemm/few.cuh"
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/mapped.cuh"
@@ -162,6 +163,18 @@ void make_room_for_tiles(cuda_product& p, pattern<I, O> const& a, std::size_t nn
   p.ticket = memory.take<unsigned long long>(1);
 }
 
+/// Bins of rows need not wait for each other.
+fork beside(cuda_product const& p) {
+  int bins = 0;
+  for (int k = static_cast<int>(row_bin::tiny); k < row_bins; ++k)
+    bins += p.all.rows[k] != 0;
+  return fork(p.stream, bins > 1);
+}
+cuda_product on(void* stream, cuda_product p) {
+  p.stream = stream;
+  return p;
+}
+
 /// C's values, and its columns where they are not there yet.
 template <class V, class I, class O>
 void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* c_ptr,
@@ -169,29 +182,31 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
   I const* const col = c_col;
   if (p.method == spgemm_method::global_esc)
     return fill_global_esc(p, a, b, c_ptr, c_col, c_val);
-  if (is_merging(p.method))
-    fill_merge(p, a, b, c_ptr, c_col, c_val);
-  else
-    fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
-  fill_scattered(p, a, b, c_ptr, c_col, c_val);
-  fill_heap(p, a, b, c_ptr, c_col, c_val);
-  if (is_sorting(p.method)) {
-    fill_esc(p, a, b, c_ptr, c_col, c_val);
-  } else if (p.method == spgemm_method::hash) {
-    fill_hash(p, a, b, c_ptr, c_col, c_val);
-  } else {
-    if (with_columns)
-      write_sorted_columns(p, a, b, c_ptr, c_col);
-    fill_sorted(p, a, b, c_ptr, col, c_val);
-    fill_few(p, a, b, c_ptr, c_col, c_val, with_columns);
-  }
+  fork streams = beside(p);
+  fill_tiny(on(streams.side(0), p), a, b, c_ptr, c_col, c_val, with_columns);
+  fill_small(on(streams.side(0), p), a, b, c_ptr, c_col, c_val, with_columns);
   if (p.group_count != 0) {
     if (with_columns)
       run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
     fill_windows(p, a, b, c_ptr, col, c_val);
   }
-  fill_small(p, a, b, c_ptr, c_col, c_val, with_columns);
-  fill_tiny(p, a, b, c_ptr, c_col, c_val, with_columns);
+  if (is_sorting(p.method)) {
+    fill_esc(p, a, b, c_ptr, c_col, c_val);
+  } else if (p.method == spgemm_method::hash) {
+    fill_hash(p, a, b, c_ptr, c_col, c_val);
+  } else {
+    fill_few(on(streams.side(1), p), a, b, c_ptr, c_col, c_val, with_columns);
+    cuda_product const sorted = on(streams.side(2), p);
+    if (with_columns)
+      write_sorted_columns(sorted, a, b, c_ptr, c_col);
+    fill_sorted(sorted, a, b, c_ptr, col, c_val);
+  }
+  fill_heap(p, a, b, c_ptr, c_col, c_val);
+  if (is_merging(p.method))
+    fill_merge(p, a, b, c_ptr, c_col, c_val);
+  else
+    fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
+  fill_scattered(p, a, b, c_ptr, c_col, c_val);
 }
 
 template <class V, class I>
@@ -241,28 +256,31 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   deal(p, a, b, memory);
   make_room_for_tiles<I, unsigned_t<O>>(p, a, static_cast<std::size_t>(from.a.nnz), b, memory);
 
-  if (is_merging(p.method))
-    count_merge(p, a, b, c_ptr);
-  else
-    count_tiles(p, a, b, c_ptr);
-  if (is_sorting(p.method))
-    count_esc(p, a, b, c_ptr);
-  else if (p.method == spgemm_method::hash)
-    count_hash(p, a, b, c_ptr);
-  else {
-    count_sorted<I, unsigned_t<O>>(p, a, b, c_ptr);
-    count_few<I, unsigned_t<O>>(p, a, b, c_ptr);
-  }
-  count_scattered(p, a, b, c_ptr);
-  count_heap(p, a, b, c_ptr);
   std::optional<scratch<window_found>> windows;
-  if (p.group_count != 0) {
-    windows.emplace(1, s);
-    TULLE_CUDA(cudaMemsetAsync, windows->get(), 0, sizeof(window_found), s);
-    run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
+  {
+    fork streams = beside(p);
+    count_tiny(on(streams.side(0), p), a, b, c_ptr);
+    count_small(on(streams.side(0), p), a, b, c_ptr);
+    if (p.group_count != 0) {
+      windows.emplace(1, s);
+      TULLE_CUDA(cudaMemsetAsync, windows->get(), 0, sizeof(window_found), s);
+      run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
+    }
+    if (is_sorting(p.method)) {
+      count_esc(p, a, b, c_ptr);
+    } else if (p.method == spgemm_method::hash) {
+      count_hash(p, a, b, c_ptr);
+    } else {
+      count_few<I, unsigned_t<O>>(on(streams.side(1), p), a, b, c_ptr);
+      count_sorted<I, unsigned_t<O>>(on(streams.side(2), p), a, b, c_ptr);
+    }
+    count_heap(p, a, b, c_ptr);
+    if (is_merging(p.method))
+      count_merge(p, a, b, c_ptr);
+    else
+      count_tiles(p, a, b, c_ptr);
+    count_scattered(p, a, b, c_ptr);
   }
-  count_small(p, a, b, c_ptr);
-  count_tiny(p, a, b, c_ptr);
   bool const may_overflow =
       p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max());
   if (may_overflow || p.counts_only) {

@@ -90,23 +90,27 @@ void find_places(number const* key, number n, number* place, void* stream) {
   to_pointers(place, n, stream);
 }
 
-/// Products of each row.
-template <class I, class O>
-void count_products(some_rows<I> const& from, pattern<I, O> const& a, pattern<I, O> const& b,
-                    number* to, void* stream) {
-  each_warp(from.count, stream, [=] __device__(std::size_t k, int lane) {
-    O const n = products_of(a.ptr[from[k]], a.ptr[from[k] + 1], a, b, lane);
-    if (lane == 0)
-      to[k] = n;
-  });
+/// Products of each row. A block a row.
+template <int threads, class I, class O>
+__global__ void __launch_bounds__(threads)
+    count_products_kernel(some_rows<I> from, pattern<I, O> a, pattern<I, O> b, number* to) {
+  __shared__ block_room<number> room;
+  I const i = from[blockIdx.x];
+  number n = 0;
+  for (O k = a.ptr[i] + threadIdx.x; k < a.ptr[i + 1]; k += threads)
+    n += b.ptr[a.col[k] + 1] - b.ptr[a.col[k]];
+  n = block_reduce<threads>(n, room);
+  if (threadIdx.x == 0)
+    to[blockIdx.x] = n;
 }
 
 /// f(products) for all rows, as many at once as have `most` products and there is memory for.
-template <class V, class I, class O, class F>
+template <int threads, class V, class I, class O, class F>
 void each_part(some_rows<I> const& from, pattern<I, O> const& a, pattern<I, O> const& b,
                number most, void* stream, F&& f) {
   scratch<number> const before(from.count + 1, stream);
-  count_products(from, a, b, before.get(), stream);
+  launch(count_products_kernel<threads, I, O>, from.count, threads, stream, from, a, b,
+         before.get());
   to_pointers(before.get(), from.count, stream);
   auto const ends = fetch(before.get(), from.count + 1, stream);
   std::size_t const limit = scratch_limit::rest();
@@ -183,7 +187,7 @@ template <class V, class I, class O>
 void fill_global_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                      O const* c_ptr, I* c_col, V* c_val) {
   some_rows<I> const all = {static_cast<std::size_t>(a.rows), nullptr, true};
-  each_part<V, I, O>(all, a, b, most_products, p.stream, [&](some_products<I> const& which) {
+  each_part<32, V, I, O>(all, a, b, most_products, p.stream, [&](some_products<I> const& which) {
     fill_rows<32>(which, a, b, c_ptr, c_col, c_val, p.stream);
   });
 }
@@ -199,9 +203,9 @@ void count_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V
   auto const from = scattered_rows<I>(p);
   if (from.count == 0)
     return;
-  each_part<V, I, O>(from, a, b, most_scattered, p.stream, [&](some_products<I> const& which) {
-    count_rows<V, I, O>(which, a, b, counts, p.stream);
-  });
+  each_part<scattered_threads, V, I, O>(
+      from, a, b, most_scattered, p.stream,
+      [&](some_products<I> const& which) { count_rows<V, I, O>(which, a, b, counts, p.stream); });
 }
 
 template <class V, class I, class O>
@@ -210,9 +214,10 @@ void fill_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V,
   auto const from = scattered_rows<I>(p);
   if (from.count == 0)
     return;
-  each_part<V, I, O>(from, a, b, most_scattered, p.stream, [&](some_products<I> const& which) {
-    fill_rows<scattered_threads>(which, a, b, c_ptr, c_col, c_val, p.stream);
-  });
+  each_part<scattered_threads, V, I, O>(
+      from, a, b, most_scattered, p.stream, [&](some_products<I> const& which) {
+        fill_rows<scattered_threads>(which, a, b, c_ptr, c_col, c_val, p.stream);
+      });
 }
 
 #define TULLE_GLOBAL_ESC(tag, V, I, O)                                                             \

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(each_threads)
     long long const i = first + threadIdx.x / lanes;
     bool const is_row = i < all;
     O const begin = is_row ? a.ptr[i] : 0, end = is_row ? a.ptr[i + 1] : 0;
-    bool const is_long = lanes < 32 && end - begin > 32 * lanes;
+    bool const is_long = lanes < 32 && end - begin > 8 * lanes;
     O const stop = is_long ? begin : end;
     O n = products_of<lanes>(begin, stop, a, b, lane);
     bool const is_tiny = !is_long && end - begin <= tiny_terms && n <= tiny_products;
