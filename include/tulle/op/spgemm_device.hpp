@@ -78,8 +78,8 @@ public:
   device_matrix const& result() const noexcept { return result_; }
   std::size_t bytes() const noexcept;
 
-  /// On the plan's stream; not waited for, unless an operand is not canonical or the method is
-  /// global_esc, merge or thesis, which take memory too.
+  /// On the plan's stream; not waited for, unless an operand is not canonical, the method is
+  /// global_esc, merge or thesis, or rows are scattered and there is no map; these take memory too.
   device_matrix const& run(device_ref const& a, device_ref const& b);
 
 private:
