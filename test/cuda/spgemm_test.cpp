@@ -19,8 +19,31 @@
 namespace tulle::test::spgemm_test {
 namespace {
 
-/// The path of a plan for a b, after what comes out of it is what comes out on the cpu; so does
-/// the product without a plan, twice.
+/// Values that are none, so that what comes out is not what was there.
+void forget_values(device_matrix const& there, any_matrix const& like) {
+  with_csr(like, [&]<class V, class I, class O>(csr<V, I, O> const&) {
+    auto const c = there.view<csr_view<V, I, O, space::device>>();
+    if (c.nnz != 0) {
+      EXPECT_EQ(cudaMemset(const_cast<V*>(c.val), 0xff, there.nnz() * sizeof(V)), cudaSuccess);
+    }
+  });
+}
+
+/// The path of a plan for a b, after what comes out of it is what is wanted, by a map where there
+/// is one and without: tiny is automatic but for that.
+std::string expect_plan(cuda const& where, device_matrix const& a, device_matrix const& b,
+                        any_matrix const& wanted, std::string const& what) {
+  spgemm_plan plan(where, a, b), unmapped(where, a, b, {.method = spgemm_method::tiny});
+  EXPECT_EQ(unmapped.path().find(" map "), std::string::npos) << what;
+  for (auto* const p : {&plan, &unmapped}) {
+    EXPECT_TRUE(same_as(p->result(), wanted)) << what << " planned";
+    forget_values(p->result(), wanted);
+    EXPECT_TRUE(same_as(spgemm(*p, a, b), wanted)) << what << " again";
+  }
+  return plan.path();
+}
+
+/// The same, after the product without a plan was that of the cpu, twice.
 std::string expect_product(any_matrix const& a, any_matrix const& b, std::string const& what,
                            cuda const& where = {}) {
   any_matrix const wanted = spgemm(cpu{}, a, b);
@@ -30,19 +53,14 @@ std::string expect_product(any_matrix const& a, any_matrix const& b, std::string
     EXPECT_TRUE(same_as(c, wanted)) << what;
     EXPECT_EQ(c.bytes(), wanted.bytes()) << what;
   }
-  spgemm_plan plan(where, there_a, there_b);
-  EXPECT_TRUE(same_as(plan.result(), wanted)) << what << " planned";
-  EXPECT_TRUE(same_as(spgemm(plan, there_a, there_b), wanted)) << what << " again";
-  return plan.path();
+  return expect_plan(where, there_a, there_b, wanted, what);
 }
 /// A A, which looks at A once.
 std::string expect_square(any_matrix const& a, std::string const& what) {
   any_matrix const wanted = spgemm(cpu{}, a, a);
   device_matrix const there = upload(a);
   EXPECT_TRUE(same_as(spgemm(there, there), wanted)) << what;
-  spgemm_plan plan(there, there);
-  EXPECT_TRUE(same_as(spgemm(plan, there, there), wanted)) << what << " again";
-  return plan.path();
+  return expect_plan({}, there, there, wanted, what);
 }
 
 /// Rows of b's for a product with a: of few and many lengths.
@@ -55,6 +73,19 @@ csr<double> factor_for(csr<double> const& a, std::int32_t cols, unsigned seed) {
                                                    : static_cast<std::int32_t>(r % 9)));
   }
   return rough(from_lengths(cols, lengths, seed), seed);
+}
+
+/// The first row, the first column and the diagonal.
+csr<double> arrowhead(std::int32_t n) {
+  std::vector<std::int32_t> ptr = {0}, col;
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = 0; j < n; ++j)
+      if (i == 0 || j == 0 || i == j)
+        col.push_back(j);
+    ptr.push_back(static_cast<std::int32_t>(col.size()));
+  }
+  return csr<double>(n, n, {ptr.data(), ptr.size()}, {col.data(), col.size()},
+                     array<double>(col.size(), 1.0));
 }
 
 /// A random matrix with values of full precision.
@@ -89,16 +120,18 @@ TEST_P(cuda_spgemm, takes_each_bin) {
   } const cases[] = {
       {"poisson2d5:30", "", " tiny"},
       {"lattice:900", "", "900 tiny"},
+      {"poisson2d9:30", "", " small"},
       {"poisson3d27:9", "", " window"},
       {"fem:900", "", " groups of window rows"},
       {"banded:1500:300", "", " window"},
       {"dense:200", "", " window"},
-      {"random:300:4000:6000", "random:4000:3000000:24000", " sorted 256"},
+      {"random:300:4000:6000", "random:4000:3000000:24000", " few"},
       {"random:300:4000:24000", "random:4000:3000000:24000", " sorted 1K"},
       {"random:100:4000:40000", "random:4000:3000000:24000", " sorted 4K"},
       {"random:40:4000:40000", "random:4000:300000:40000", " tiled"},
       {"rmat:11:20", "", " window"},
       {"random:60:40:400", "random:40:90000:900000", " tiled"},
+      {"random:20:6000:20000", "random:6000:900000:60000", " scattered"},
   };
   for (auto const& c : cases) {
     any_matrix const a = as_type(random(c.a), type);
@@ -177,8 +210,8 @@ TEST(cuda, a_sort_of_all_products_keeps_to_its_limit) {
 
 // More columns than go at once: bands, of which the limit makes more.
 TEST_P(cuda_spgemm, goes_over_columns_in_bands) {
-  any_matrix const a = as_type(random("random:20:6000:20000"), type);
-  any_matrix const b = as_type(random("random:6000:5000000:90000"), type);
+  any_matrix const a = as_type(random("random:6:6000:30000"), type);
+  any_matrix const b = as_type(random("random:6000:5000000:240000"), type);
   EXPECT_NE(expect_product(a, b, "wide").find("bands of 768 tiles"), std::string::npos);
   EXPECT_NE(expect_product(a, b, "limited", {.workspace_limit = 400'000}).find("bands of"),
             std::string::npos);
@@ -188,7 +221,8 @@ TEST_P(cuda_spgemm, goes_over_columns_in_bands) {
 TEST_P(cuda_spgemm, goes_over_the_rows_that_are_named) {
   any_matrix const a = as_type(random("random:20:300000:20000"), type);
   any_matrix const b = as_type(random("random:300000:2000000:3000000"), type);
-  std::string const path = expect_product(a, b, "few of many");
+  cuda const unsorted{.workspace_limit = std::size_t{80} << 20}; // for tiles, not for a sort
+  std::string const path = expect_product(a, b, "few of many", unsorted);
   std::size_t const at = path.find(" tiles for ");
   ASSERT_NE(at, std::string::npos) << path;
   EXPECT_LT(std::stoul(path.substr(at + 11)), 20'001u) << path;
@@ -217,6 +251,40 @@ TEST_P(cuda_spgemm, renews_the_values_of_a_plan) {
       EXPECT_TRUE(fails_with(errc::bad_structure, {"spgemm", "elsewhere", "A"},
                              [&] { spgemm(plan, other, there); }));
     }
+}
+
+// Where each product falls is kept where that is small, and there is memory for it.
+TEST_P(cuda_spgemm, plans_map_products) {
+  struct {
+    std::string a, b, path;
+  } const cases[] = {
+      {"poisson2d5:30", "", " 2 bytes a product"},
+      {"lattice:900", "", " 2 bytes a product"},
+      {"random:3000:3000:30000", "", " 2 bytes a product"},
+      {"random:40:4000:40000", "random:4000:300000:400000", " 4 bytes a product"},
+      {"random:60:40:400", "random:40:90000:900000", " 4 bytes a product"},
+      {"circuit:20000", "", " 4 bytes a product"},
+      {"rmat:12:10", "", " 4 bytes a product"},
+  };
+  for (auto const& c : cases) {
+    any_matrix const a = as_type(random(c.a), type);
+    std::string const path =
+        c.b.empty() ? expect_square(a, c.a)
+                    : expect_product(a, as_type(random(c.b), type), c.a + " times " + c.b);
+    EXPECT_NE(path.find(c.path), std::string::npos) << c.a << ": " << path;
+  }
+  any_matrix const arrow = as_type(rough(arrowhead(1200)), type); // 1200 products of one entry
+  EXPECT_NE(expect_square(arrow, "arrow").find(" map "), std::string::npos);
+  std::string const grouped = expect_square(as_type(random("fem:900"), type), "fem");
+  EXPECT_EQ(grouped.find(" map "), std::string::npos) << grouped;
+  any_matrix const a = as_type(random("rmat:12:10"), type);
+  std::string const limited =
+      expect_product(a, a, "limited", {.workspace_limit = std::size_t{3} << 20});
+  EXPECT_EQ(limited.find(" map "), std::string::npos) << limited;
+  any_matrix const b = as_type(random("random:3000:3000:30000"), type);
+  std::string const sorted_in_parts =
+      expect_product(b, b, "in parts", {.workspace_limit = std::size_t{4} << 20});
+  EXPECT_NE(sorted_in_parts.find(" map "), std::string::npos) << sorted_in_parts;
 }
 
 // Sums that come out as -0, in each method: they stay entries and keep their sign.
@@ -295,7 +363,7 @@ TEST(cuda, forecasts_say_what_comes) {
     device_matrix const there = upload(a);
     device_matrix const c = spgemm(there, there);
     product_forecast const f = spgemm_forecast(there, there), here = spgemm_forecast(cpu{}, a, a);
-    spgemm_plan const plan(there, there);
+    spgemm_plan const plan(there, there, {.method = spgemm_method::tiny}); // has no map
     EXPECT_TRUE(f.is_exact);
     EXPECT_EQ(f.entries, static_cast<double>(c.nnz())) << text;
     EXPECT_EQ(f.products, here.products) << text;

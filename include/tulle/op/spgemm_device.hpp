@@ -61,6 +61,10 @@ inline product_forecast spgemm_forecast(device_matrix const& a, device_matrix co
 /// What spgemm computes once per two patterns on a device. It keeps its result, whose values each
 /// call renews. The kernels rely on the index arrays it was made for: operands with others need a
 /// plan of their own. They are csr.
+///
+/// By method automatic it keeps where each product falls too, in two or four bytes, if that is at
+/// most four times C and within the workspace_limit; not where rows share their columns, which is
+/// as fast without. To find that takes up to 17 bytes a product, of 2^24 at once, beside it.
 template <>
 class spgemm_plan<device_matrix, void, void> : public plan {
 public:
@@ -74,8 +78,8 @@ public:
   device_matrix const& result() const noexcept { return result_; }
   std::size_t bytes() const noexcept;
 
-  /// On the plan's stream; not waited for, unless an operand is not canonical or the method is
-  /// global_esc, merge or thesis, which take memory too.
+  /// On the plan's stream; not waited for, unless an operand is not canonical, the method is
+  /// global_esc, merge or thesis, or rows are scattered and there is no map; these take memory too.
   device_matrix const& run(device_ref const& a, device_ref const& b);
 
 private:

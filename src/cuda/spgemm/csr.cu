@@ -12,13 +12,16 @@
 #include "tulle/core/narrow.hpp"
 
 #include "cuda/convert/convert.cuh"
+#include "cuda/fork.cuh"
+#include "cuda/spgemm/few.cuh"
 #include "cuda/spgemm/forced.cuh"
+#include "cuda/spgemm/mapped.cuh"
 #include "cuda/spgemm/over.cuh"
+#include "cuda/spgemm/small.cuh"
 #include "cuda/spgemm/sorted.cuh"
 #include "cuda/spgemm/stacked.cuh"
 #include "cuda/spgemm/survey.cuh"
 #include "cuda/spgemm/tiles.cuh"
-#include "cuda/spgemm/tiny.cuh"
 #include "cuda/spgemm/window.cuh"
 #include "cuda/types.hpp"
 
@@ -71,7 +74,7 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
   auto const rows = static_cast<std::size_t>(a.rows);
   unsigned long long at[row_bins] = {};
   std::size_t listed = 0;
-  for (int b = static_cast<int>(row_bin::short_s); b < row_bins; ++b) {
+  for (int b = static_cast<int>(row_bin::small); b < row_bins; ++b) {
     at[b] = listed;
     listed += p.all.rows[b];
   }
@@ -160,6 +163,18 @@ void make_room_for_tiles(cuda_product& p, pattern<I, O> const& a, std::size_t nn
   p.ticket = memory.take<unsigned long long>(1);
 }
 
+/// Bins of rows need not wait for each other.
+fork beside(cuda_product const& p) {
+  int bins = 0;
+  for (int k = static_cast<int>(row_bin::tiny); k < row_bins; ++k)
+    bins += p.all.rows[k] != 0;
+  return fork(p.stream, bins > 1);
+}
+cuda_product on(void* stream, cuda_product p) {
+  p.stream = stream;
+  return p;
+}
+
 /// C's values, and its columns where they are not there yet.
 template <class V, class I, class O>
 void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* c_ptr,
@@ -167,26 +182,31 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
   I const* const col = c_col;
   if (p.method == spgemm_method::global_esc)
     return fill_global_esc(p, a, b, c_ptr, c_col, c_val);
-  if (is_merging(p.method))
-    fill_merge(p, a, b, c_ptr, c_col, c_val);
-  else
-    fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
-  fill_heap(p, a, b, c_ptr, c_col, c_val);
-  if (is_sorting(p.method)) {
-    fill_esc(p, a, b, c_ptr, c_col, c_val);
-  } else if (p.method == spgemm_method::hash) {
-    fill_hash(p, a, b, c_ptr, c_col, c_val);
-  } else {
-    if (with_columns)
-      write_sorted_columns(p, a, b, c_ptr, c_col);
-    fill_sorted(p, a, b, c_ptr, col, c_val);
-  }
+  fork streams = beside(p);
+  fill_tiny(on(streams.side(0), p), a, b, c_ptr, c_col, c_val, with_columns);
+  fill_small(on(streams.side(0), p), a, b, c_ptr, c_col, c_val, with_columns);
   if (p.group_count != 0) {
     if (with_columns)
       run_windows<true>(p, a, b, c_ptr, static_cast<window_found*>(nullptr), c_col);
     fill_windows(p, a, b, c_ptr, col, c_val);
   }
-  fill_tiny(p, a, b, c_ptr, c_col, c_val, with_columns);
+  if (is_sorting(p.method)) {
+    fill_esc(p, a, b, c_ptr, c_col, c_val);
+  } else if (p.method == spgemm_method::hash) {
+    fill_hash(p, a, b, c_ptr, c_col, c_val);
+  } else {
+    fill_few(on(streams.side(1), p), a, b, c_ptr, c_col, c_val, with_columns);
+    cuda_product const sorted = on(streams.side(2), p);
+    if (with_columns)
+      write_sorted_columns(sorted, a, b, c_ptr, c_col);
+    fill_sorted(sorted, a, b, c_ptr, col, c_val);
+  }
+  fill_heap(p, a, b, c_ptr, c_col, c_val);
+  if (is_merging(p.method))
+    fill_merge(p, a, b, c_ptr, c_col, c_val);
+  else
+    fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
+  fill_scattered(p, a, b, c_ptr, c_col, c_val);
 }
 
 template <class V, class I>
@@ -229,30 +249,38 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   {
     scratch<product_survey> const found(1, s);
     TULLE_CUDA(cudaMemsetAsync, found.get(), 0, sizeof(product_survey), s);
-    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.method, p.bins, found.get(), stream);
+    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.method,
+           can_scatter(static_cast<std::size_t>(b.cols)), p.bins, found.get(), stream);
     p.all = fetch(found.get(), 1, s)[0];
   }
   deal(p, a, b, memory);
   make_room_for_tiles<I, unsigned_t<O>>(p, a, static_cast<std::size_t>(from.a.nnz), b, memory);
 
-  if (is_merging(p.method))
-    count_merge(p, a, b, c_ptr);
-  else
-    count_tiles(p, a, b, c_ptr);
-  if (is_sorting(p.method))
-    count_esc(p, a, b, c_ptr);
-  else if (p.method == spgemm_method::hash)
-    count_hash(p, a, b, c_ptr);
-  else
-    count_sorted(p, a, b, c_ptr);
-  count_heap(p, a, b, c_ptr);
   std::optional<scratch<window_found>> windows;
-  if (p.group_count != 0) {
-    windows.emplace(1, s);
-    TULLE_CUDA(cudaMemsetAsync, windows->get(), 0, sizeof(window_found), s);
-    run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
+  {
+    fork streams = beside(p);
+    count_tiny(on(streams.side(0), p), a, b, c_ptr);
+    count_small(on(streams.side(0), p), a, b, c_ptr);
+    if (p.group_count != 0) {
+      windows.emplace(1, s);
+      TULLE_CUDA(cudaMemsetAsync, windows->get(), 0, sizeof(window_found), s);
+      run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
+    }
+    if (is_sorting(p.method)) {
+      count_esc(p, a, b, c_ptr);
+    } else if (p.method == spgemm_method::hash) {
+      count_hash(p, a, b, c_ptr);
+    } else {
+      count_few<I, unsigned_t<O>>(on(streams.side(1), p), a, b, c_ptr);
+      count_sorted<I, unsigned_t<O>>(on(streams.side(2), p), a, b, c_ptr);
+    }
+    count_heap(p, a, b, c_ptr);
+    if (is_merging(p.method))
+      count_merge(p, a, b, c_ptr);
+    else
+      count_tiles(p, a, b, c_ptr);
+    count_scattered(p, a, b, c_ptr);
   }
-  count_tiny(p, a, b, c_ptr);
   bool const may_overflow =
       p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max());
   if (may_overflow || p.counts_only) {
@@ -268,6 +296,9 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
 
   auto const [c_col, c_val] = take_entries<V, I>(c, nnz);
   fill(p, a, b, c_ptr, c_col, c_val, true);
+  if (p.maps)
+    map_products<I, unsigned_t<O>>(p, a, b, {c_ptr, c_col, a.rows, b.cols}, sizeof(V) + sizeof(I),
+                                   keep);
   return {unchecked, a.rows, b.cols, static_cast<O>(nnz), row_ptr, c_col, c_val};
 }
 
@@ -336,6 +367,8 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
       operands<V, I, O> const from(*static_cast<device_csr<V, I, O> const*>(a),                    \
                                    *static_cast<device_csr<V, I, O> const*>(b), !p.a_canonical,    \
                                    !p.b_canonical, p.stream);                                      \
+      if (p.map.block_count != 0)                                                                  \
+        return fill_mapped<V, unsigned_t<O>>(p, from.a.val, from.b.val, const_cast<V*>(to.val));   \
       auto* const c_ptr = const_cast<unsigned_t<O>*>(operand_of(to).ptr);                          \
       fill(p, operand_of(from.a), operand_of(from.b), c_ptr, const_cast<I*>(to.col),               \
            const_cast<V*>(to.val), false);                                                         \

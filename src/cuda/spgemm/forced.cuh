@@ -41,6 +41,16 @@ template <class V, class I, class O>
 void fill_global_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                      O const* c_ptr, I* c_col, V* c_val);
 
+/// The same for rows of many products in columns far apart, wherever they are; waits too. Whether
+/// there is memory for any.
+bool can_scatter(std::size_t cols);
+template <class V, class I, class O>
+void count_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                     O* counts);
+template <class V, class I, class O>
+void fill_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                    O const* c_ptr, I* c_col, V* c_val);
+
 #define TULLE_FORCED(method, V, I, O)                                                              \
   template void count_##method(cuda_product const&, operand<V, I, O> const&,                       \
                                operand<V, I, O> const&, O*);                                       \

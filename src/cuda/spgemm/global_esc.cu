@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // C by expand, sort, compress in global memory, for as many rows at once as there is memory for:
-// the baseline of King et al., dynamic CSR, sec. 3.2. The sort is stable, so products of one place
-// are added in the order of A's row.
+// the baseline of King et al., dynamic CSR, sec. 3.2, for all rows where it is asked for. By
+// default it takes rows of many products in columns far apart, of which tiles would have few each.
+// The sort is stable, so products of one place are added in the order of A's row.
 #include "cuda/cub.cuh"
 #include "cuda/spgemm/forced.cuh"
+#include "cuda/spgemm/short.cuh"
 #include "cuda/types.hpp"
 
 #include <bit>
@@ -16,10 +18,13 @@ namespace {
 using number = unsigned long long;
 
 constexpr number most_products = number{1} << 26; // at once; not tuned
+constexpr number most_scattered = number{1} << 20;
+constexpr int scattered_threads = 512; // of a row
 
 /// What sorting n products takes: keys and values twice, places, and CUB's own.
 template <class V>
 constexpr number bytes_a_product = 2 * (sizeof(number) + sizeof(V)) + sizeof(number) + 2;
+constexpr std::size_t beside = std::size_t{1} << 20; // of CUB
 
 template <class V>
 void sort_products(number const* key, number* sorted, V const* val, V* sorted_val, number n,
@@ -34,36 +39,131 @@ void sort_products(number const* key, number* sorted, V const* val, V* sorted_va
              0, bits, s);
 }
 
-/// Rows from `first` on whose n products stand from `base` on.
-template <class V, class I, class O>
-void fill_rows(operand<V, I, O> const& a, operand<V, I, O> const& b, std::size_t first,
-               std::size_t rows, number const* before, number base, number n, O const* c_ptr,
-               I* c_col, V* c_val, void* stream) {
+/// Rows of A: all, or those of a list.
+template <class I>
+struct some_rows {
+  std::size_t count;
+  I const* list;
+  bool is_all;
+  __device__ I operator[](std::size_t k) const { return is_all ? static_cast<I>(k) : list[k]; }
+};
+template <class I>
+some_rows<I> scattered_rows(cuda_product const& p) {
+  return {rows_in(p, row_bin::scattered), listed<I>(p, row_bin::scattered), false};
+}
+
+/// The n products of rows [first, first + rows), from `base` on; key: the row, then the column.
+template <class I>
+struct some_products {
+  some_rows<I> from;
+  std::size_t first, rows;
+  number const* before; // products of rows before
+  number base, n;
+  int column_bits;
+  __device__ number start(std::size_t r) const { return before[first + r] - base; }
+};
+
+/// A block a row.
+template <int threads, bool has_values, class V, class I, class O>
+__global__ void __launch_bounds__(threads)
+    expand_kernel(some_products<I> which, pattern<I, O> a, V const* a_val, pattern<I, O> b,
+                  V const* b_val, number* key, V* val) {
+  __shared__ terms_room<threads, V, O> room;
+  std::size_t const r = blockIdx.x;
+  I const i = which.from[which.first + r];
+  number at = which.start(r);
+  each_chunk<threads, has_values>(a.ptr[i], a.ptr[i + 1], a, a_val, b, room, [&](int products) {
+    for (int q = threadIdx.x; q < products; q += threads) {
+      int const t = row_of(room, q);
+      O const k = room.start[t] + q;
+      key[at + q] = static_cast<number>(r) << which.column_bits | b.col[k];
+      if (has_values)
+        val[at + q] = room.factor[t] * b_val[k];
+    }
+    at += products;
+  });
+}
+
+/// place[q]: how many keys before q begin an entry.
+void find_places(number const* key, number n, number* place, void* stream) {
+  each(n, stream, [=] __device__(std::size_t q) { place[q] = q == 0 || key[q] != key[q - 1]; });
+  to_pointers(place, n, stream);
+}
+
+/// Products of each row. A block a row.
+template <int threads, class I, class O>
+__global__ void __launch_bounds__(threads)
+    count_products_kernel(some_rows<I> from, pattern<I, O> a, pattern<I, O> b, number* to) {
+  __shared__ block_room<number> room;
+  I const i = from[blockIdx.x];
+  number n = 0;
+  for (O k = a.ptr[i] + threadIdx.x; k < a.ptr[i + 1]; k += threads)
+    n += b.ptr[a.col[k] + 1] - b.ptr[a.col[k]];
+  n = block_reduce<threads>(n, room);
+  if (threadIdx.x == 0)
+    to[blockIdx.x] = n;
+}
+
+/// f(products) for all rows, as many at once as have `most` products and there is memory for.
+template <int threads, class V, class I, class O, class F>
+void each_part(some_rows<I> const& from, pattern<I, O> const& a, pattern<I, O> const& b,
+               number most, void* stream, F&& f) {
+  scratch<number> const before(from.count + 1, stream);
+  launch(count_products_kernel<threads, I, O>, from.count, threads, stream, from, a, b,
+         before.get());
+  to_pointers(before.get(), from.count, stream);
+  auto const ends = fetch(before.get(), from.count + 1, stream);
+  std::size_t const limit = scratch_limit::rest();
+  most = std::min<number>(most, (limit - std::min(limit, beside)) / bytes_a_product<V>);
+  for (std::size_t k = 0; k < from.count; ++k)
+    if (ends[k + 1] - ends[k] > most)
+      fail(errc::out_of_memory,
+           "spgemm: global_esc wants workspace for the %llu products of row %zu, and there is for "
+           "%llu",
+           ends[k + 1] - ends[k], k, most);
   int const column_bits = std::bit_width(static_cast<number>(b.cols));
-  int const bits = column_bits + std::bit_width(static_cast<number>(rows));
-  if (bits > 64)
-    fail(errc::unsupported,
-         "spgemm: %zu rows at once and %lld columns, which global_esc cannot number on cuda", rows,
-         static_cast<long long>(b.cols));
+  for (std::size_t first = 0; first < from.count;) {
+    std::size_t last = first;
+    while (last < from.count && ends[last + 1] - ends[first] <= most)
+      ++last;
+    if (column_bits + std::bit_width(last - first) > 63)
+      fail(errc::unsupported,
+           "spgemm: %zu rows at once and %lld columns, which global_esc cannot number on cuda",
+           last - first, static_cast<long long>(b.cols));
+    if (ends[last] != ends[first])
+      f(some_products<I>{from, first, last - first, before.get(), ends[first],
+                         ends[last] - ends[first], column_bits});
+    first = last;
+  }
+}
+
+template <class V, class I, class O>
+void count_rows(some_products<I> const& which, pattern<I, O> const& a, pattern<I, O> const& b,
+                O* counts, void* stream) {
+  scratch<number> const keys(which.n, stream), sorted(which.n, stream), places(which.n + 1, stream);
+  launch(expand_kernel<scattered_threads, false, V, I, O>, which.rows, scattered_threads, stream,
+         which, a, static_cast<V const*>(nullptr), b, static_cast<V const*>(nullptr), keys.get(),
+         static_cast<V*>(nullptr));
+  sort_keys(reinterpret_cast<std::int64_t const*>(keys.get()),
+            reinterpret_cast<std::int64_t*>(sorted.get()), which.n,
+            (std::int64_t{1} << (which.column_bits + std::bit_width(which.rows))) - 1, stream);
+  find_places(sorted.get(), which.n, places.get(), stream);
+  each(which.rows, stream, [=, place = places.get()] __device__(std::size_t r) {
+    counts[which.from[which.first + r]] = place[which.start(r + 1)] - place[which.start(r)];
+  });
+}
+
+template <int threads, class V, class I, class O>
+void fill_rows(some_products<I> const& which, operand<V, I, O> const& a, operand<V, I, O> const& b,
+               O const* c_ptr, I* c_col, V* c_val, void* stream) {
+  number const n = which.n;
   scratch<number> const keys(n, stream), sorted_keys(n, stream), places(n + 1, stream);
   scratch<V> const vals(n, stream), sorted_vals(n, stream);
-  each_warp(rows, stream,
-            [=, key = keys.get(), val = vals.get()] __device__(std::size_t r, int lane) {
-              number at = before[first + r] - base;
-              for (O k = a.ptr[first + r]; k < a.ptr[first + r + 1]; ++k) {
-                O const from = b.ptr[a.col[k]], to = b.ptr[a.col[k] + 1];
-                for (O q = from + lane; q < to; q += 32) {
-                  key[at + (q - from)] = static_cast<number>(r) << column_bits | b.col[q];
-                  val[at + (q - from)] = a.val[k] * b.val[q];
-                }
-                at += to - from;
-              }
-            });
-  sort_products<V>(keys.get(), sorted_keys.get(), vals.get(), sorted_vals.get(), n, bits, stream);
-  each(n, stream, [=, key = sorted_keys.get(), place = places.get()] __device__(std::size_t q) {
-    place[q] = q == 0 || key[q] != key[q - 1];
-  });
-  to_pointers(places.get(), n, stream);
+  launch(expand_kernel<threads, true, V, I, O>, which.rows, threads, stream, which, a, a.val, b,
+         b.val, keys.get(), vals.get());
+  sort_products<V>(keys.get(), sorted_keys.get(), vals.get(), sorted_vals.get(), n,
+                   which.column_bits + std::bit_width(which.rows), stream);
+  find_places(sorted_keys.get(), n, places.get(), stream);
   each(n, stream,
        [=, key = sorted_keys.get(), val = sorted_vals.get(),
         place = places.get()] __device__(std::size_t q) {
@@ -74,8 +174,9 @@ void fill_rows(operand<V, I, O> const& a, operand<V, I, O> const& b, std::size_t
          do
            sum = sum + val[next];
          while (++next < n && key[next] == key[q]);
-         number const to = c_ptr[first] + place[q];
-         c_col[to] = static_cast<I>(key[q] & ((number{1} << column_bits) - 1));
+         std::size_t const r = key[q] >> which.column_bits;
+         number const to = c_ptr[which.from[which.first + r]] + place[q] - place[which.start(r)];
+         c_col[to] = static_cast<I>(key[q] & ((number{1} << which.column_bits) - 1));
          c_val[to] = sum;
        });
 }
@@ -85,41 +186,48 @@ void fill_rows(operand<V, I, O> const& a, operand<V, I, O> const& b, std::size_t
 template <class V, class I, class O>
 void fill_global_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                      O const* c_ptr, I* c_col, V* c_val) {
-  auto const rows = static_cast<std::size_t>(a.rows);
-  scratch<number> const before(rows + 1, p.stream); // products of rows before
-  each(rows, p.stream, [=, count = before.get()] __device__(std::size_t i) {
-    number n = 0;
-    for (O k = a.ptr[i]; k < a.ptr[i + 1]; ++k)
-      n += b.ptr[a.col[k] + 1] - b.ptr[a.col[k]];
-    count[i] = n;
+  some_rows<I> const all = {static_cast<std::size_t>(a.rows), nullptr, true};
+  each_part<32, V, I, O>(all, a, b, most_products, p.stream, [&](some_products<I> const& which) {
+    fill_rows<32>(which, a, b, c_ptr, c_col, c_val, p.stream);
   });
-  to_pointers(before.get(), rows, p.stream);
-  auto const ends = fetch(before.get(), rows + 1, p.stream);
-  constexpr std::size_t beside = std::size_t{1} << 20; // of CUB
-  std::size_t const limit = scratch_limit::rest();
-  number const most =
-      std::min<number>(most_products, (limit - std::min(limit, beside)) / bytes_a_product<V>);
-  for (std::size_t i = 0; i < rows; ++i)
-    if (ends[i + 1] - ends[i] > most)
-      fail(errc::out_of_memory,
-           "spgemm: global_esc wants workspace for the %llu products of row %zu, and there is for "
-           "%llu",
-           ends[i + 1] - ends[i], i, most);
-  for (std::size_t first = 0; first < rows;) {
-    std::size_t last = first;
-    while (last < rows && ends[last + 1] - ends[first] <= most)
-      ++last;
-    if (ends[last] != ends[first])
-      fill_rows(a, b, first, last - first, static_cast<number const*>(before.get()), ends[first],
-                ends[last] - ends[first], c_ptr, c_col, c_val, p.stream);
-    first = last;
-  }
+}
+
+bool can_scatter(std::size_t cols) {
+  return cols / columns_scattered <= most_scattered &&
+         scratch_limit::rest() >= beside + 2 * most_scattered * bytes_a_product<double>;
+}
+
+template <class V, class I, class O>
+void count_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                     O* counts) {
+  auto const from = scattered_rows<I>(p);
+  if (from.count == 0)
+    return;
+  each_part<scattered_threads, V, I, O>(
+      from, a, b, most_scattered, p.stream,
+      [&](some_products<I> const& which) { count_rows<V, I, O>(which, a, b, counts, p.stream); });
+}
+
+template <class V, class I, class O>
+void fill_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                    O const* c_ptr, I* c_col, V* c_val) {
+  auto const from = scattered_rows<I>(p);
+  if (from.count == 0)
+    return;
+  each_part<scattered_threads, V, I, O>(
+      from, a, b, most_scattered, p.stream, [&](some_products<I> const& which) {
+        fill_rows<scattered_threads>(which, a, b, c_ptr, c_col, c_val, p.stream);
+      });
 }
 
 #define TULLE_GLOBAL_ESC(tag, V, I, O)                                                             \
   template void fill_global_esc(cuda_product const&, operand<V, I, unsigned_t<O>> const&,          \
                                 operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*,     \
-                                V*);
+                                V*);                                                               \
+  template void count_scattered(cuda_product const&, operand<V, I, unsigned_t<O>> const&,          \
+                                operand<V, I, unsigned_t<O>> const&, unsigned_t<O>*);              \
+  template void fill_scattered(cuda_product const&, operand<V, I, unsigned_t<O>> const&,           \
+                               operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*);
 TULLE_PRODUCT_TYPES(TULLE_GLOBAL_ESC)
 
 } // namespace tulle::simt

@@ -6,36 +6,11 @@
 #include "cuda/primitive/bitonic.cuh"
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/short.cuh"
+#include "cuda/spgemm/table.cuh"
 #include "cuda/types.hpp"
 
 namespace tulle::simt {
 namespace {
-
-/// At most half full.
-template <int most, class I>
-struct hash_table {
-  static constexpr int slots = 2 * most;
-  using word = std::conditional_t<sizeof(I) == 8, unsigned long long, unsigned>;
-  static constexpr word none = ~word{0};
-  word column[slots];
-
-  template <int threads>
-  __device__ void clear() {
-    for (int k = threadIdx.x; k < slots; k += threads)
-      column[k] = none;
-  }
-  /// Where the column is; it comes in if it was not there.
-  __device__ int slot(I j, bool& is_new) {
-    auto const wanted = static_cast<word>(j);
-    auto const mixed = static_cast<unsigned>(wanted) * 2654435761u;
-    for (int k = static_cast<int>(mixed >> 16) & (slots - 1);; k = (k + 1) & (slots - 1)) {
-      word const found = column[k] == wanted ? wanted : atomicCAS(&column[k], none, wanted);
-      is_new = found == none;
-      if (is_new || found == wanted)
-        return k;
-    }
-  }
-};
 
 template <int threads, int most, class V, class I, class O>
 struct hash_room {

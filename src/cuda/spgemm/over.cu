@@ -7,7 +7,7 @@
 // by a search. No semiring has a zero here: the first product is taken as it is.
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/over.cuh"
-#include "cuda/spgemm/tiny.cuh"
+#include "cuda/spgemm/small.cuh"
 #include "cuda/spgemm/window.cuh"
 #include "cuda/types.hpp"
 
@@ -99,7 +99,7 @@ void fill_over(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O
   bool const has_bins = !is_asked && p.all.products != 0;
   scratch<number> const jobs(rows + 1, p.stream);
   each(rows, p.stream, [=, bins = p.bins, count = jobs.get()] __device__(std::size_t i) {
-    bool const is_filled = has_bins && bins[i] <= row_bin::window;
+    bool const is_filled = has_bins && bins[i] <= row_bin::small;
     number const places = is_filled ? 0 : t.ptr[i + 1] - t.ptr[i];
     count[i] = (places + over_places - 1) / over_places;
   });
@@ -109,6 +109,7 @@ void fill_over(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O
     if constexpr (!is_usual<S>) // which has no need to come here without a mask
       if (has_bins) {
         fill_tiny<S>(p, a, b, t.ptr, static_cast<I*>(nullptr), val, false);
+        fill_small<S>(p, a, b, t.ptr, static_cast<I*>(nullptr), val, false);
         if (p.group_count != 0)
           fill_windows<S>(p, a, b, t.ptr, t.col, val);
       }

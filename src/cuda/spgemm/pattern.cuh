@@ -11,12 +11,15 @@ namespace tulle::simt {
 // Of rows with more products or more entries the register merge was not tried.
 inline constexpr int tiny_terms = 8; // entries of A's row
 inline constexpr int tiny_products = 64;
+inline constexpr int small_terms = 16, small_products = 256;
 // Rows are windows if they are at most this wide; or that wide, with at most so many columns a
 // product. fem of 100000 rows: 4.1 ms; 18.6 without the second, and without groups and runs of
 // rows.
 inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_product = 8;
 inline constexpr int heap_terms = 32; // entries of A's row
-// Products of the three bins of short rows; above, tiles.
+// Products of the three bins of short rows; above, tiles, or a sort of all products where there
+// are at least so many columns for each: a tile has 64 then.
+inline constexpr unsigned columns_scattered = 32;
 inline constexpr int short_s = 256, short_m = 1024, short_l = 4096;
 // Products of a row that Liu's bins 1 to 32 and 33 to 36 take; the last one has the others.
 inline constexpr int thesis_heap = 32, thesis_esc = 512;
@@ -60,9 +63,50 @@ inline std::size_t rows_in(cuda_product const& p, row_bin b) {
 template <class I>
 I const* listed(cuda_product const& p, row_bin b) {
   auto const* list = static_cast<I const*>(p.list);
-  for (int k = static_cast<int>(row_bin::short_s); k < static_cast<int>(b); ++k)
+  for (int k = static_cast<int>(row_bin::small); k < static_cast<int>(b); ++k)
     list += p.all.rows[k];
   return list;
+}
+
+/// The columns that C's row may have.
+template <class I>
+struct extent {
+  I low, high;
+  __device__ int words() const { // of a bit a column, for 32 lanes each
+    return static_cast<int>((high - low) / 1024 + 1) * 32;
+  }
+};
+/// Of entries [begin, end) of A, by so many lanes.
+template <int lanes = 32, class I, class O>
+__device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b,
+                                int lane) {
+  extent<I> e = {b.cols, 0};
+#pragma unroll 4
+  for (O k = begin + lane; k < end; k += lanes) {
+    I const j = a.col[k];
+    O const from = b.ptr[j], to = b.ptr[j + 1];
+    if (from < to) {
+      e.low = min(e.low, b.col[from]);
+      e.high = max(e.high, b.col[to - 1]);
+    }
+  }
+#pragma unroll
+  for (int d = lanes / 2; d > 0; d /= 2) {
+    e.low = min(e.low, __shfl_xor_sync(whole_warp, e.low, d));
+    e.high = max(e.high, __shfl_xor_sync(whole_warp, e.high, d));
+  }
+  return e;
+}
+/// The products that they make.
+template <int lanes = 32, class I, class O>
+__device__ O products_of(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b, int lane) {
+  O n = 0; // fits: A's row names each row of B once
+#pragma unroll 4
+  for (O k = begin + lane; k < end; k += lanes) {
+    I const j = a.col[k];
+    n += b.ptr[j + 1] - b.ptr[j];
+  }
+  return reduce<lanes>(n);
 }
 
 /// Consecutive window rows of A with the same columns.

@@ -16,13 +16,15 @@ enum class row_bin : std::uint8_t {
   empty,
   tiny,    // a thread merges up to eight rows of B
   window,  // a warp, sums at the ranks of their columns in a bitmap of the row's few columns
+  small,   // a thread merges up to sixteen rows of B
   short_s, // a block in shared memory, of three sizes; products sorted by column, or hashed
   short_m,
   short_l,
-  tiled, // a warp each tile of columns, sums in a dense accumulator; or merged, where asked for
-  heap,  // a thread, the heads of up to 32 rows of B in a heap
+  tiled,     // a warp each tile of columns, sums in a dense accumulator; or merged, where asked for
+  scattered, // products of many rows sorted at once
+  heap,      // a thread, the heads of up to 32 rows of B in a heap
 };
-inline constexpr int row_bins = 8;
+inline constexpr int row_bins = 10;
 
 /// Whether rows that go nowhere else are merged, and whether short ones are sorted with products.
 constexpr bool is_merging(spgemm_method m) {
@@ -35,11 +37,14 @@ constexpr bool is_sorting(spgemm_method m) {
 /// Short rows, and those that go nowhere else, are computed as asked for.
 constexpr char const* name(row_bin b, spgemm_method m) {
   constexpr char const* names[][row_bins] = {
-      {"empty", "tiny", "window", "sorted 256", "sorted 1K", "sorted 4K", "tiled", "heap"},
-      {"empty", "tiny", "window", "esc 256", "esc 1K", "esc 4K", "tiled", "heap"},
-      {"empty", "tiny", "window", "hash 256", "hash 1K", "hash 4K", "tiled", "heap"},
-      {"empty", "", "", "", "", "", "merge", ""},
-      {"empty", "", "", "esc 256", "esc 512", "", "merge", "heap"}};
+      {"empty", "tiny", "window", "small", "few", "sorted 1K", "sorted 4K", "tiled", "scattered",
+       "heap"},
+      {"empty", "tiny", "window", "small", "esc 256", "esc 1K", "esc 4K", "tiled", "scattered",
+       "heap"},
+      {"empty", "tiny", "window", "small", "hash 256", "hash 1K", "hash 4K", "tiled", "scattered",
+       "heap"},
+      {"empty", "", "", "", "", "", "", "merge", "", ""},
+      {"empty", "", "", "", "esc 256", "esc 512", "", "merge", "", "heap"}};
   using enum spgemm_method;
   return names[m == esc      ? 1
                : m == hash   ? 2
@@ -76,6 +81,18 @@ struct window_found {
   unsigned long long most[window_classes]; // entries of a row
 };
 
+/// Where the products of C's entries are found; none where block_count is 0.
+struct product_map {
+  std::size_t block_count = 0;
+  void* memory = nullptr;               // of all that follows
+  void* blocks = nullptr;               // map_block<O>, and one more
+  void* first = nullptr;                // O: of the row of B that each entry of A names
+  std::uint16_t const* start = nullptr; // of each entry of C, among products
+  void* codes = nullptr;                // a product each
+  int code_bytes = 0, shift = 0;        // bits of a code for the entry of B's row; others: of A
+  unsigned long long most_terms = 0;    // entries of A that a block needs
+};
+
 struct cuda_product {
   int device = -1;
   spgemm_method method = spgemm_method::automatic;
@@ -93,7 +110,7 @@ struct cuda_product {
   int multiprocessors = 0;
   product_survey all = {};
   row_bin* bins = nullptr; // one a row
-  void* list = nullptr;    // I: short, tiled and heap rows, one bin after the other
+  void* list = nullptr;    // I: small, short, tiled and heap rows, one bin after the other
   void* groups = nullptr;  // window_group<I>
   std::int64_t group_count = 0;
   int group_rows = 1;           // most rows of a group
@@ -109,6 +126,8 @@ struct cuda_product {
   void* offset = nullptr;      // O: tiles + 1 for each tiled row
   void* before = nullptr;      // O: entries of bands before, for each tiled row
   unsigned long long* ticket = nullptr;
+  bool maps = false;     // a map is wanted
+  product_map map = {};  // if there is one, nothing of the above is needed
   std::size_t bytes = 0; // kept
 };
 

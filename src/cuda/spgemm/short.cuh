@@ -77,14 +77,16 @@ __device__ void add_products(terms_room<threads, V, O> const& room, int products
   }
 }
 
-/// f(threads, items, rows, list of them), known to the compiler, for each bin that has rows.
-template <class I, class F>
+/// f(threads, items, rows, list of them), known to the compiler, for each bin that has rows, the
+/// first of them or not.
+template <class I, bool all = true, class F>
 void each_short_bin(cuda_product const& p, F&& f) {
   auto const bin = [&](row_bin which, auto threads, auto items) {
     if (rows_in(p, which) != 0)
       f(threads, items, rows_in(p, which), listed<I>(p, which));
   };
-  bin(row_bin::short_s, std::integral_constant<int, 64>(), std::integral_constant<int, 4>());
+  if constexpr (all)
+    bin(row_bin::short_s, std::integral_constant<int, 64>(), std::integral_constant<int, 4>());
   bin(row_bin::short_m, std::integral_constant<int, 128>(), std::integral_constant<int, 8>());
   bin(row_bin::short_l, std::integral_constant<int, 512>(), std::integral_constant<int, 8>());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C with up to 4096 products anywhere, as the default has them. Their columns come of a
+// Rows of C with 257 to 4096 products anywhere, as the default has them. Their columns come of a
 // sort in shared memory; how many columns there are does not matter, as it would if each had a bit.
 // Then a block adds the products, one row of B after the other, its entries by the threads, each
 // where a search among the row's columns finds its own.
@@ -108,7 +108,7 @@ void run_sorted(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> con
                 I* c_col) {
   int const bits = std::max(
       1, static_cast<int>(std::bit_width(static_cast<std::make_unsigned_t<I>>(b.cols - 1))));
-  each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
+  each_short_bin<I, false>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
     launch_shared(sorted_kernel<threads(), items(), writes, I, O>, rows, threads(),
                   sizeof(sort_room<threads(), items(), I, O>), p.stream, a, b, list, bits, counts,
                   c_col);
@@ -131,7 +131,7 @@ void write_sorted_columns(cuda_product const& p, pattern<I, O> const& a, pattern
 template <class V, class I, class O>
 void fill_sorted(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                  O const* c_ptr, I const* c_col, V* c_val) {
-  each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
+  each_short_bin<I, false>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
     constexpr int most = threads() * items();
     launch_shared(sorted_fill_kernel<threads(), most, V, I, O>, rows, threads(),
                   sizeof(terms_room<threads(), V, O>) + most * (sizeof(V) + sizeof(I)) + 16,

@@ -13,7 +13,8 @@ constexpr int wide_rows =
     12; // entries of A's rows on average from which a warp takes one, not four lanes
 
 __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
-                                 unsigned long long products, bool is_tiny, bool is_window) {
+                                 unsigned long long products, bool is_tiny, bool is_small,
+                                 bool is_window, bool is_scattered) {
   using enum spgemm_method;
   bool const is_short = method == esc || method == hash;
   if (method == thesis && products != 0)
@@ -25,17 +26,19 @@ __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
          : method == dense || method == merge                   ? row_bin::tiled
          : method == spgemm_method::heap && terms <= heap_terms ? row_bin::heap
          : is_tiny && !is_short                                 ? row_bin::tiny
+         : is_small && is_window && !is_short                   ? row_bin::small
          : is_window && !is_short                               ? row_bin::window
-         : products <= short_s                                  ? row_bin::short_s
+         : products <= short_s && (is_short || terms <= 32)     ? row_bin::short_s
          : products <= short_m                                  ? row_bin::short_m
          : products <= short_l                                  ? row_bin::short_l
+         : is_scattered && !is_short                            ? row_bin::scattered
                                                                 : row_bin::tiled;
 }
 
 template <int lanes, class I, class O>
 __global__ void __launch_bounds__(each_threads)
-    survey_kernel(pattern<I, O> a, pattern<I, O> b, spgemm_method method, row_bin* bins,
-                  product_survey* to) {
+    survey_kernel(pattern<I, O> a, pattern<I, O> b, spgemm_method method, bool scatters,
+                  row_bin* bins, product_survey* to) {
   constexpr int rows_at_once = each_threads / lanes;
   __shared__ product_survey found;
   if (threadIdx.x == 0)
@@ -50,35 +53,35 @@ __global__ void __launch_bounds__(each_threads)
     long long const i = first + threadIdx.x / lanes;
     bool const is_row = i < all;
     O const begin = is_row ? a.ptr[i] : 0, end = is_row ? a.ptr[i + 1] : 0;
-    O n = 0; // fits: A's row names each row of B once
-    for (O k = begin + lane; k < end; k += lanes) {
-      I const j = a.col[k];
-      n += b.ptr[j + 1] - b.ptr[j];
-    }
-    n = reduce<lanes>(n);
-    bool const is_tiny = end - begin <= tiny_terms && n <= tiny_products;
-    I low = b.cols, high = -1;
-    if (!is_tiny)
-      for (O k = begin + lane; k < end; k += lanes) {
-        I const j = a.col[k];
-        O const from = b.ptr[j], to_entry = b.ptr[j + 1];
-        if (from < to_entry) {
-          low = min(low, b.col[from]);
-          high = max(high, b.col[to_entry - 1]);
-        }
+    bool const is_long = lanes < 32 && end - begin > 8 * lanes;
+    O const stop = is_long ? begin : end;
+    O n = products_of<lanes>(begin, stop, a, b, lane);
+    bool const is_tiny = !is_long && end - begin <= tiny_terms && n <= tiny_products;
+    bool const is_small = !is_long && end - begin <= small_terms && n <= small_products;
+    extent<I> columns = columns_of<lanes>(begin, is_tiny ? begin : stop, a, b, lane);
+    // Long rows among short ones are the whole warp's.
+    for (unsigned left = __ballot_sync(whole_warp, is_long && lane == 0); left != 0;
+         left &= left - 1) {
+      int const owner = __ffs(static_cast<int>(left)) - 1, of_warp = threadIdx.x % 32;
+      O const from = __shfl_sync(whole_warp, begin, owner);
+      O const to_entry = __shfl_sync(whole_warp, end, owner);
+      O const long_n = products_of(from, to_entry, a, b, of_warp);
+      extent<I> const long_columns = columns_of(from, to_entry, a, b, of_warp);
+      if (of_warp / lanes == owner / lanes) {
+        n = long_n;
+        columns = long_columns;
       }
-#pragma unroll
-    for (int d = lanes / 2; d > 0; d /= 2) {
-      low = min(low, __shfl_xor_sync(whole_warp, low, d));
-      high = max(high, __shfl_xor_sync(whole_warp, high, d));
     }
     if (!is_row || lane != 0)
       continue;
     auto const count = static_cast<unsigned long long>(n);
-    auto const width = high < low ? 0ull : static_cast<unsigned long long>(high - low) + 1;
-    row_bin const bin = bin_of(method, end - begin, count, is_tiny,
-                               width <= narrow_window ||
-                                   (width <= wide_window && width <= columns_a_product * count));
+    auto const width = columns.high < columns.low
+                           ? 0ull
+                           : static_cast<unsigned long long>(columns.high - columns.low) + 1;
+    row_bin const bin = bin_of(
+        method, end - begin, count, is_tiny, is_small,
+        width <= narrow_window || (width <= wide_window && width <= columns_a_product * count),
+        scatters && count <= static_cast<unsigned long long>(b.cols) / columns_scattered);
     bins[i] = bin;
     products += count;
     auto const room = is_tiny ? static_cast<unsigned long long>(b.cols) : width;
@@ -112,13 +115,13 @@ __global__ void __launch_bounds__(each_threads)
 
 template <class I, class O>
 void survey(pattern<I, O> const& a, pattern<I, O> const& b, std::size_t nnz, spgemm_method method,
-            row_bin* bins, product_survey* to, void* stream) {
+            bool scatters, row_bin* bins, product_survey* to, void* stream) {
   auto const rows = static_cast<std::size_t>(a.rows);
   bool const wide = nnz / std::max<std::size_t>(1, rows) >= wide_rows;
   std::size_t const rows_at_once = each_threads / (wide ? 32 : 4);
   launch(wide ? survey_kernel<32, I, O> : survey_kernel<4, I, O>,
          std::min(survey_blocks, ceil_div(rows, rows_at_once)), each_threads, stream, a, b, method,
-         bins, to);
+         scatters, bins, to);
 }
 
 /// same[i]: row i has the columns of row i - 1. A warp a row. Returns whether any has.
@@ -161,9 +164,9 @@ __device__ inline int rows_led(std::size_t i, std::size_t rows, std::uint8_t con
   return n;
 }
 
-/// Rows of short, tiled and heap bins into the list, one bin after the other from `at` on; groups
-/// of window rows. What is at the same place of a list may differ from run to run, not what comes
-/// of it.
+/// Rows of small, short, tiled and heap bins into the list, one bin after the other from `at` on;
+/// groups of window rows. What is at the same place of a list may differ from run to run, not what
+/// comes of it.
 template <class I>
 __global__ void deal_kernel(std::size_t rows, row_bin const* bins, std::uint8_t const* same,
                             int group_rows, I* list, window_group<I>* groups,

@@ -20,34 +20,6 @@ constexpr int window_threads = 128; // of counting; a warp a group
 constexpr int fill_threads = 64;    // of filling a group; 32: fem of 100000 rows 2.0 ms, not 1.3
 constexpr int most_group_rows = 3;
 
-/// The columns that C's row may have.
-template <class I>
-struct extent {
-  I low, high;
-  __device__ int words() const { // of a bit a column, for 32 lanes each
-    return static_cast<int>((high - low) / 1024 + 1) * 32;
-  }
-};
-template <class I, class O>
-__device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b,
-                                int lane) {
-  extent<I> e = {b.cols, 0};
-  for (O k = begin + lane; k < end; k += 32) {
-    I const j = a.col[k];
-    O const from = b.ptr[j], to = b.ptr[j + 1];
-    if (from < to) {
-      e.low = min(e.low, b.col[from]);
-      e.high = max(e.high, b.col[to - 1]);
-    }
-  }
-#pragma unroll
-  for (int d = 16; d > 0; d /= 2) {
-    e.low = min(e.low, __shfl_xor_sync(whole_warp, e.low, d));
-    e.high = max(e.high, __shfl_xor_sync(whole_warp, e.high, d));
-  }
-  return e;
-}
-
 /// Whether the row of B in this lane has the columns of the one in the lane before.
 template <class I>
 __device__ bool follows(I j, int lane, bool has_runs, std::uint8_t const* same) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Values of C on a known pattern by a map of its products: mapped.cu.
+#pragma once
+#include "cuda/spgemm/pattern.cuh"
+
+namespace tulle::simt {
+
+/// The map of A B = C, where it is worth its memory and there is enough; else p has none. It is all
+/// that p keeps then. Waits for the device.
+template <class I, class O>
+void map_products(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
+                  pattern<I, O> const& c, std::size_t entry_bytes, cuda_result const& keep);
+
+template <class V, class O>
+void fill_mapped(cuda_product const& p, V const* a_val, V const* b_val, V* c_val);
+
+} // namespace tulle::simt
