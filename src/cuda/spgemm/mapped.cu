@@ -21,6 +21,7 @@
 
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
+#include <limits>
 
 namespace tulle::simt {
 namespace {
@@ -233,6 +234,8 @@ void make_map(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
   void* const stream = p.stream;
   number const products = p.all.products;
   map_making<I, O> m = {a, b, c, fetch(a.ptr + a.rows, 1, stream)[0], products};
+  if (m.terms > std::numeric_limits<unsigned>::max() / 2) // which a block counts in 32 bits
+    return;
   std::size_t const terms = m.terms, entries = fetch(c.ptr + c.rows, 1, stream)[0];
   scratch<number> const before(terms + 1, stream);
   each(terms, stream, [=, to = before.get()] __device__(std::size_t k) {
@@ -262,7 +265,8 @@ void make_map(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
   };
   std::size_t const bytes = lay_out(carver()), rest = scratch_limit::rest();
   constexpr std::size_t a_sorted = 4 * sizeof(unsigned) + 1, beside = std::size_t{1} << 20;
-  if (bits > 32 || bytes > most_times * entries * entry_bytes || rest < bytes + beside)
+  if (bits > 32 || map.shift > 31 || bytes > most_times * entries * entry_bytes ||
+      rest < bytes + beside)
     return;
   auto const cuts =
       cut(m, products, std::min<number>(most_sorted, (rest - bytes - beside) / a_sorted), stream);
@@ -270,8 +274,8 @@ void make_map(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
     return;
 
   scratch_limit::take(bytes);
-  p.bytes += bytes;
   map.memory = result(keep).take<char>(bytes);
+  p.bytes += bytes;
   lay_out(carver(map.memory));
   m.first = first;
   each(terms, stream, [=] __device__(std::size_t k) { first[k] = b.ptr[a.col[k]]; });
