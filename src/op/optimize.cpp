@@ -71,11 +71,11 @@ experience experience_of(format f) {
   case format::jds_ell:
     return {.70, .44, 10};
   case format::bicrs:
-    return {.58, .26, 10};
+    return {.60, .27, 10};
   case format::cbicrs:
-    return {.27, .15, 15};
+    return {.48, .16, 15};
   case format::vbicrs:
-    return {.70, .44, 20};
+    return {.71, .42, 20};
   }
   return {.9, .4, 15};
 }

@@ -120,8 +120,7 @@ struct bicrs_options {
   }
   static constexpr int most_block = 1 << 30;
   static constexpr char const* drawn = "block=2";
-  static constexpr char const* variants[] = {"block=1", "block=4:part=100", "block=16384",
-                                             "part=1"};
+  static constexpr char const* variants[] = {"block=4:part=100"};
 };
 
 template <class V, class I = std::int32_t, class O = I>

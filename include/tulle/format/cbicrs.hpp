@@ -97,8 +97,7 @@ struct cbicrs_options {
     f("part", part);
   }
   static constexpr char const* drawn = "block=2";
-  static constexpr char const* variants[] = {"block=1:part=50", "block=4", "block=64:part=1000",
-                                             "part=1"};
+  static constexpr char const* variants[] = {"block=4:part=100", "block=64"};
 };
 
 template <class V, class I = std::int32_t, class O = I>

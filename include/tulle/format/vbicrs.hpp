@@ -127,8 +127,7 @@ struct vbicrs_options {
   }
   static constexpr char const* drawn = "block=2:height=4";
   static constexpr char const* variants[] = {
-      "height=1:limit=99", "height=2:limit=99", "height=4:block=64:limit=99",
-      "height=8:part=100:limit=99", "block=4:part=1:limit=99"};
+      "height=1:limit=99", "height=2:block=4:part=100:limit=99", "height=4:block=64:limit=99"};
 };
 
 template <class V, class I = std::int32_t, class O = I>

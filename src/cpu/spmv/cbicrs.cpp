@@ -15,7 +15,7 @@ namespace tulle::simd::TULLE_ISA {
 namespace {
 
 // Entries a row of a block, on average, below which there is no branch. ms on circuit 200000, one
-// thread, which has 2.7: 3.7 so, 5.5 with one; on lattice and poisson2d5, which have more, 4.0 and
+// thread, which has 2.7: 4.2 so, 5.5 with one; on lattice and poisson2d5, which have more, 4.0 and
 // 2.6, 15 and 6.5.
 constexpr std::int64_t branch_from = 3;
 
