@@ -243,10 +243,12 @@ findings append_counted(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& 
   launch_early(count_kernel<V, I>, blocks, each_threads, m.stream(), b, m.cols, c);
   findings const found = make(m, b, [&] {
     launch_early(plan_counted_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.runs);
+    ++m.tries;
     if (c.in_order)
-      launch_early(list_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.runs);
+      launch_early(list_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.runs, m.tries,
+                   m.heard);
     launch_early(append_counted_kernel<V, I>, crowd_blocks + blocks, each_threads, m.stream(), b, c,
-                 w.runs, ++m.tries, m.heard);
+                 w.runs, m.tries, m.heard);
     return listen(m);
   });
   m.is_tallied = found.bad != 0;

@@ -86,9 +86,12 @@ __global__ void __launch_bounds__(each_threads)
 }
 
 template <class V, class I>
-__global__ void list_kernel(batch<V, I> b, counted c, run<I> const* runs) {
+__global__ void list_kernel(batch<V, I> b, counted c, run<I> const* runs, unsigned number,
+                            notice* to) {
   wait_for_launch_before();
   std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
+  if (k == 0)
+    tell(*b.found, number, to);
   if (k >= b.n || !is_fine(b))
     return;
   tally const t = c.of_row[b.row[k]];
@@ -135,7 +138,7 @@ __global__ void __launch_bounds__(each_threads)
   __shared__ unsigned bits[crowd_words], ones[crowd_words];
   __shared__ block_room<int> room;
   wait_for_launch_before();
-  if (blockIdx.x == 0 && threadIdx.x == 0)
+  if (blockIdx.x == 0 && threadIdx.x == 0 && !c.in_order)
     tell(*b.found, number, to);
   if (!is_fine(b))
     return;

@@ -52,7 +52,7 @@ void make_plan(matrix<V, I>& m) {
 // Rows that a block takes, and entries that it multiplies at a time. Rows of more are added up by
 // all threads, one after the other.
 constexpr int behind_rows = 128;
-constexpr int behind_entries = 512;
+constexpr int behind_entries = 512; // at least as many as rows
 
 /// Entry p of those that a row has behind its first segment, times x.
 template <class V, class I>
@@ -63,8 +63,9 @@ __device__ V term_behind(fragments<V, I> const& a, grown_row<I> const& g, I p, V
 
 /// y += alpha times what rows have behind their first segments. A block's threads share its
 /// entries, whatever the rows, and then each adds up those of its row, in their order: so the bits
-/// follow from the entries alone. A warp that went through one row after the other took ten times
-/// as long on rmat, where all rows of a warp have many.
+/// follow from the entries alone. A warp that went through one row after the other took four times
+/// as long on rmat, where all rows of a warp may have many. What does not need y is done while the
+/// product with the first segments ends: all that one waited for is there.
 template <class V, class I>
 __global__ void __launch_bounds__(behind_rows)
     behind_kernel(V alpha, fragments<V, I> a, std::size_t n, V const* x, V* y) {
@@ -73,17 +74,13 @@ __global__ void __launch_bounds__(behind_rows)
   __shared__ V term[behind_entries];
   __shared__ block_room<int> scan_room;
   __shared__ block_room<V> sum_room;
-  wait_for_launch_before();
   int const t = threadIdx.x;
   std::size_t const k = blockIdx.x * std::size_t{behind_rows} + t;
   if (t == 0)
     count = 0;
   grown_row<I> g{};
-  V before = 0;
-  if (k < n) {
+  if (k < n)
     g = a.grown[k];
-    before = y[g.row];
-  }
   rows[t] = g;
   bool const is_long = g.count > behind_entries;
   int const mine = is_long || g.count < 0 ? 0 : static_cast<int>(g.count);
@@ -105,8 +102,6 @@ __global__ void __launch_bounds__(behind_rows)
       sum += term[e - e0];
     __syncthreads();
   }
-  if (mine > 0)
-    y[g.row] = fma(alpha, sum, before);
   for (int q = 0; q < count; ++q) {
     grown_row<I> const h = rows[listed[q]];
     V part = 0;
@@ -115,8 +110,12 @@ __global__ void __launch_bounds__(behind_rows)
       part += term_behind(a, h, p, x);
     part = block_reduce<behind_rows>(part, sum_room);
     if (t == 0)
-      y[h.row] = fma(alpha, part, y[h.row]);
+      term[listed[q]] = part;
   }
+  __syncthreads();
+  wait_for_launch_before();
+  if (g.count > 0)
+    y[g.row] = fma(alpha, is_long ? term[t] : sum, y[g.row]);
 }
 
 /// first and length of csr's pointers.
@@ -213,6 +212,7 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
     if (is_empty)
       return scale(beta, y, static_cast<std::size_t>(m.rows), stream);
     auto const a = m.as_csr();
+    m.how.info[is_followed] = m.grown_rows != 0;
     cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
     if (s.code != cuda_status::fine)
       throw failure{s};
