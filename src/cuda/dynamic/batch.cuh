@@ -13,6 +13,8 @@ namespace {
 template <class I>
 struct run {
   I length, places; // of the row before
+  I first;          // places of its first segment
+  I last, from;     // where its last segment begins, and the entry that it begins with
   I begin;          // of the new segment
   I size;           // of it; 0: there is none
   I number;         // of the row among those that have grown, where it is new there
@@ -77,7 +79,9 @@ __device__ run<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::
                            findings* f) {
   run<I> r;
   r.length = a.length[i];
-  r.places = a.first[i + 1] - a.first[i];
+  r.last = a.first[i];
+  r.first = r.places = a.first[i + 1] - r.last;
+  r.from = 0;
   r.size = 0;
   r.level = 0;
   std::size_t const length = static_cast<std::size_t>(r.length) + fresh;
@@ -85,6 +89,8 @@ __device__ run<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::
     segment<I> const s = a.behind(r.level, i);
     if (s.begin == s.end)
       break;
+    r.last = s.begin;
+    r.from = r.places;
     r.places += s.end - s.begin;
   }
   if (length <= static_cast<std::size_t>(r.places))
@@ -173,15 +179,22 @@ __device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, I length,
 /// Where entry p of the row goes; tables may have the new segment already or not.
 template <class V, class I>
 __device__ I target(fragments<V, I> const& a, I i, run<I> const& r, I p) {
-  return p < r.places ? a.place_of(i, p) : r.begin + (p - r.places);
+  if (p >= r.places)
+    return r.begin + (p - r.places);
+  return p >= r.from ? r.last + (p - r.from) : a.place_of(i, p);
 }
 
 /// Entry `from` of the batch, as number `rank` of those that go to its row.
 template <class V, class I>
 __device__ void put(batch<V, I> const& b, I i, run<I> const& r, I rank, std::size_t from) {
-  I const at = target(b.a, i, r, r.length + rank);
-  b.a.col[at] = b.col[from];
-  b.a.val[at] = b.val[from];
+  I const p = r.length + rank;
+  I const at = target(b.a, i, r, p);
+  I const c = b.col[from];
+  V const v = b.val[from];
+  b.a.col[at] = c;
+  b.a.val[at] = v;
+  if (p == r.first)
+    b.a.heads[r.level == 0 && r.size != 0 ? r.number : b.a.listed[i] - 1] = {v, c};
 }
 
 template <class V, class I>

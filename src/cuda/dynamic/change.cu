@@ -169,9 +169,11 @@ findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
     } else if (tight == b.g.tight) {
       if (m.levels < f.levels)
         add_levels(m, f.levels);
-      if (grown > b.g.most_grown)
-        grow(m.grown, m.grown_rows * sizeof(grown_row<I>),
-             std::min(8 * grown, static_cast<std::size_t>(m.rows)) * sizeof(grown_row<I>), m);
+      if (grown > b.g.most_grown) {
+        std::size_t const most = std::min(8 * grown, static_cast<std::size_t>(m.rows));
+        grow(m.heads, m.grown_rows * sizeof(head<V, I>), most * sizeof(head<V, I>), m);
+        grow(m.grown, m.grown_rows * sizeof(grown_row<I>), most * sizeof(grown_row<I>), m);
+      }
       grow(m, used);
     }
     b.a = m.view();

@@ -17,7 +17,8 @@ namespace {
 
 constexpr unsigned most_counted = 1 << 17; // entries: as many bits as a block has room for
 constexpr unsigned crowd = 128;            // entries of a row from which on a block ranks them
-constexpr std::size_t crowd_blocks = 128;
+constexpr unsigned crowd_parts = 4;        // blocks of a row that has most
+constexpr std::size_t crowd_blocks = crowd_parts * 128;
 constexpr int crowd_words = most_counted / 32;
 
 /// Of a row, all zero between batches.
@@ -99,10 +100,12 @@ __global__ void list_kernel(batch<V, I> b, counted c, run<I> const* runs, unsign
     c.list[runs[t.leader].start + c.rank[k]] = static_cast<unsigned>(k);
 }
 
-/// The entries of a row that has many.
+/// The entries of a row that has many, or every `step`-th of those from `first_entry` on, a block's
+/// threads each one of them.
 template <class V, class I>
 __device__ void append_crowd(batch<V, I> const& b, counted const& c, I i, run<I> const& r,
-                             unsigned* bits, unsigned* ones, block_room<int>& room) {
+                             unsigned first_entry, unsigned step, unsigned* bits, unsigned* ones,
+                             block_room<int>& room) {
   int const words = static_cast<int>(ceil_div<std::size_t>(b.n, 32));
   int const each = ceil_div(words, each_threads);
   for (int w = threadIdx.x; w < words; w += each_threads)
@@ -124,7 +127,7 @@ __device__ void append_crowd(batch<V, I> const& b, counted const& c, I i, run<I>
     before += __popc(bits[w]);
   }
   __syncthreads();
-  for (unsigned q = threadIdx.x; q < r.count; q += each_threads) {
+  for (unsigned q = first_entry + threadIdx.x; q < r.count; q += step) {
     unsigned const k = c.list[r.start + q];
     put(b, i, r, static_cast<I>(ones[k / 32] + __popc(bits[k / 32] & ((1u << k % 32) - 1))), k);
   }
@@ -143,8 +146,14 @@ __global__ void __launch_bounds__(each_threads)
   if (!is_fine(b))
     return;
   if (blockIdx.x < crowd_blocks) { // they take longest, so they come first
-    for (unsigned q = blockIdx.x; c.in_order && q < b.found->crowds; q += crowd_blocks)
-      append_crowd(b, c, b.row[c.crowds[q]], runs[c.crowds[q]], bits, ones, room);
+    unsigned const part = blockIdx.x % crowd_parts * each_threads;
+    for (unsigned q = blockIdx.x / crowd_parts; c.in_order && q < b.found->crowds;
+         q += crowd_blocks / crowd_parts) {
+      run<I> const r = runs[c.crowds[q]];
+      if (part < r.count)
+        append_crowd(b, c, b.row[c.crowds[q]], r, part, crowd_parts * each_threads, bits, ones,
+                     room);
+    }
     return;
   }
   std::size_t const k = (blockIdx.x - crowd_blocks) * std::size_t{each_threads} + threadIdx.x;

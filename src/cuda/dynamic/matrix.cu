@@ -6,8 +6,8 @@
 // have grown. Where those have cost as much as defragmenting does, or first segments have holes,
 // the matrix is defragmented first.
 //
-// Bytes that must move, double with 32-bit indices: of a product those of csr, and 32 for a row
-// that has grown beside its entries.
+// Bytes that must move, double with 32-bit indices: of a product those of csr, and 48 for a row
+// that has grown beside its entries but the first.
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/order.cuh"
 #include "cuda/primitive/block.cuh"
@@ -49,9 +49,10 @@ void make_plan(matrix<V, I>& m) {
   m.planned = true;
 }
 
-// Rows that a block takes, and entries that it multiplies at a time. Rows of more are added up by
-// all threads, one after the other.
+// Rows that a block takes, its threads, and entries that it multiplies at a time. Rows of more are
+// added up by all threads, one after the other.
 constexpr int behind_rows = 128;
+constexpr int behind_threads = 256;
 constexpr int behind_entries = 512; // at least as many as rows
 
 /// Entry p of those that a row has behind its first segment, times x.
@@ -61,13 +62,31 @@ __device__ V term_behind(fragments<V, I> const& a, grown_row<I> const& g, I p, V
   return a.val[at] * __ldg(x + a.col[at]);
 }
 
+/// A thread's part of all that a row has there, segment by segment.
+template <class V, class I>
+__device__ V sum_behind(fragments<V, I> const& a, grown_row<I> const& g, V const* x) {
+  V sum = 0;
+  segment<I> s{g.begin, g.begin + g.places};
+  I left = g.count;
+  for (int level = 1; left > 0; ++level) {
+    I const end = s.begin + (left < s.end - s.begin ? left : s.end - s.begin);
+#pragma unroll 8
+    for (I at = s.begin + static_cast<I>(threadIdx.x); at < end; at += behind_threads)
+      sum = fma(a.val[at], __ldg(x + a.col[at]), sum);
+    left -= end - s.begin;
+    if (left > 0)
+      s = a.behind(level, g.row);
+  }
+  return sum;
+}
+
 /// y += alpha times what rows have behind their first segments. A block's threads share its
 /// entries, whatever the rows, and then each adds up those of its row, in their order: so the bits
 /// follow from the entries alone. A warp that went through one row after the other took four times
 /// as long on rmat, where all rows of a warp may have many. What does not need y is done while the
 /// product with the first segments ends: all that one waited for is there.
 template <class V, class I>
-__global__ void __launch_bounds__(behind_rows)
+__global__ void __launch_bounds__(behind_threads)
     behind_kernel(V alpha, fragments<V, I> a, std::size_t n, V const* x, V* y) {
   __shared__ grown_row<I> rows[behind_rows];
   __shared__ int end[behind_rows], listed[behind_rows], count;
@@ -75,17 +94,20 @@ __global__ void __launch_bounds__(behind_rows)
   __shared__ block_room<int> scan_room;
   __shared__ block_room<V> sum_room;
   int const t = threadIdx.x;
-  std::size_t const k = blockIdx.x * std::size_t{behind_rows} + t;
+  std::size_t const k0 = blockIdx.x * std::size_t{behind_rows}, k = k0 + t;
+  head<V, I> const* const heads = a.heads + k0;
   if (t == 0)
     count = 0;
   grown_row<I> g{};
-  if (k < n)
+  if (t < behind_rows && k < n)
     g = a.grown[k];
-  rows[t] = g;
   bool const is_long = g.count > behind_entries;
   int const mine = is_long || g.count < 0 ? 0 : static_cast<int>(g.count);
-  int const begin = block_exclusive_scan<behind_rows>(mine, scan_room);
-  end[t] = begin + mine;
+  int const begin = block_exclusive_scan<behind_threads>(mine, scan_room);
+  if (t < behind_rows) {
+    rows[t] = g;
+    end[t] = begin + mine;
+  }
   if (is_long)
     listed[atomicAdd(&count, 1)] = t;
   __syncthreads();
@@ -93,9 +115,11 @@ __global__ void __launch_bounds__(behind_rows)
   V sum = 0;
   for (int e0 = 0; e0 < all; e0 += behind_entries) {
     int const e1 = min(all, e0 + behind_entries);
-    for (int e = e0 + t; e < e1; e += behind_rows) {
+    for (int e = e0 + t; e < e1; e += behind_threads) {
       int const r = upper_bound(end, behind_rows, e);
-      term[e - e0] = term_behind(a, rows[r], static_cast<I>(e - (r > 0 ? end[r - 1] : 0)), x);
+      int const p = e - (r > 0 ? end[r - 1] : 0);
+      term[e - e0] = p == 0 ? heads[r].val * __ldg(x + heads[r].col)
+                            : term_behind(a, rows[r], static_cast<I>(p), x);
     }
     __syncthreads();
     for (int e = max(begin, e0); e < min(begin + mine, e1); ++e)
@@ -103,12 +127,7 @@ __global__ void __launch_bounds__(behind_rows)
     __syncthreads();
   }
   for (int q = 0; q < count; ++q) {
-    grown_row<I> const h = rows[listed[q]];
-    V part = 0;
-#pragma unroll 4
-    for (I p = t; p < h.count; p += behind_rows)
-      part += term_behind(a, h, p, x);
-    part = block_reduce<behind_rows>(part, sum_room);
+    V const part = block_reduce<behind_threads>(sum_behind(a, rows[listed[q]], x), sum_room);
     if (t == 0)
       term[listed[q]] = part;
   }
@@ -216,16 +235,16 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
     cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
     if (s.code != cuda_status::fine)
       throw failure{s};
-    launch_early(behind_kernel<V, I>, ceil_div(m.grown_rows, std::size_t{behind_rows}), behind_rows,
-                 stream, alpha, m.view(), m.grown_rows, x, y);
+    launch_early(behind_kernel<V, I>, ceil_div(m.grown_rows, std::size_t{behind_rows}),
+                 behind_threads, stream, alpha, m.view(), m.grown_rows, x, y);
   });
 }
 
 template <class V, class I>
 cuda_dynamic_shape shape(matrix<V, I> const& m) {
   cuda_dynamic_shape s{m.entries, m.capacity, static_cast<std::size_t>(1 + m.levels), 0, m.compact};
-  for (owned const* o : {&m.length, &m.first, &m.listed, &m.grown, &m.further, &m.col, &m.val,
-                         &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
+  for (owned const* o : {&m.length, &m.first, &m.listed, &m.grown, &m.heads, &m.further, &m.col,
+                         &m.val, &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
     s.bytes += o->bytes();
   return s;
 }

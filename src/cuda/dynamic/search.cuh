@@ -134,6 +134,7 @@ __global__ void change_kernel(wanted<V, I> b, run<I> const* runs, batch<V, I> of
   if (lane != 0)
     return;
   settle(a, i, r, kept + fresh, f);
+  a.renew_head(i);
   if (fresh != 0)
     atomicAdd(&f->fresh, static_cast<unsigned long long>(fresh));
   if (kept != r.length)
@@ -155,6 +156,9 @@ __global__ void scale_rows_kernel(wanted<V, I> b, batch<V, I> of) {
       v *= b.value(q);
     a.val[at] = v;
   }
+  __syncwarp();
+  if (threadIdx.x % 32 == 0)
+    a.renew_head(i);
 }
 
 } // namespace
