@@ -9,17 +9,36 @@
 namespace tulle::simt {
 namespace {
 
-/// What is planned for the entries of one row, kept with the first of them.
+/// What is planned for the entries of one row, kept with the first of them. All of them read it: 32
+/// bytes where indices have 32 bits (with 44, batches of a million took a fifth longer).
 template <class I>
-struct run {
-  I length, places; // of the row before
-  I first;          // places of its first segment
-  I last, from;     // where its last segment begins, and the entry that it begins with
-  I begin;          // of the new segment
-  I size;           // of it; 0: there is none
-  I number;         // of the row among those that have grown, where it is new there
-  int level;
+struct alignas(4 * sizeof(I)) run {
+  I length, places;      // of the row before
+  I last, from;          // where its last segment begins, and the entry that it begins with
+  I begin;               // of the new segment
+  int level;             // of that one
   unsigned count, start; // of a batch that is counted: entries, and where they are listed
+};
+/// What the first of them alone reads.
+template <class I>
+struct extent {
+  I size;   // of the new segment; 0: there is none
+  I number; // of the row among those that have grown, where it is new there
+};
+template <class I>
+struct plan {
+  run<I> r;
+  extent<I> e;
+};
+template <class I>
+struct plans { // of a batch
+  run<I>* runs;
+  extent<I>* extents;
+
+  __device__ void set(std::size_t k, plan<I> const& p) const {
+    runs[k] = p.r;
+    extents[k] = p.e;
+  }
 };
 
 template <class V, class I>
@@ -75,15 +94,13 @@ __device__ std::size_t begin_of(I const* row, std::size_t k) {
 
 /// The segment that row i needs for `fresh` more entries.
 template <class V, class I>
-__device__ run<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::size_t fresh,
-                           findings* f) {
-  run<I> r;
+__device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::size_t fresh,
+                            findings* f) {
+  plan<I> p{};
+  run<I>& r = p.r;
   r.length = a.length[i];
   r.last = a.first[i];
-  r.first = r.places = a.first[i + 1] - r.last;
-  r.from = 0;
-  r.size = 0;
-  r.level = 0;
+  r.places = a.first[i + 1] - r.last;
   std::size_t const length = static_cast<std::size_t>(r.length) + fresh;
   for (; r.level < a.levels && length > static_cast<std::size_t>(r.places); ++r.level) {
     segment<I> const s = a.behind(r.level, i);
@@ -94,10 +111,10 @@ __device__ run<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::
     r.places += s.end - s.begin;
   }
   if (length <= static_cast<std::size_t>(r.places))
-    return r;
+    return p;
   if (r.level == g.most) {
     f->full = 1;
-    return r;
+    return p;
   }
   if (r.level >= a.levels)
     atomicMax(&f->levels, r.level + 1);
@@ -109,17 +126,17 @@ __device__ run<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::
     slack = 0;
   // So that those of a block fit beside their number below.
   constexpr auto most = static_cast<std::size_t>(sizeof(I) == 4 ? 0x7fffffff : 1ll << 39);
-  r.size = static_cast<I>(wanted + slack < most ? wanted + slack : most);
-  return r;
+  p.e.size = static_cast<I>(wanted + slack < most ? wanted + slack : most);
+  return p;
 }
 
 /// Places of the new segments of a block's rows, and numbers of those that are not listed yet.
 template <class V, class I>
-__device__ void give_places(batch<V, I> const& b, run<I>& r) {
+__device__ void give_places(batch<V, I> const& b, plan<I>& p) {
   __shared__ unsigned long long of_warp[each_threads / 32], from[2];
   constexpr int shift = 48; // of rows, above places
-  unsigned long long const wanted = static_cast<unsigned long long>(r.size) |
-                                    static_cast<unsigned long long>(r.size != 0 && r.level == 0)
+  unsigned long long const wanted = static_cast<unsigned long long>(p.e.size) |
+                                    static_cast<unsigned long long>(p.e.size != 0 && p.r.level == 0)
                                         << shift;
   unsigned long long const up_to = inclusive_scan(wanted);
   if (threadIdx.x % 32 == 31)
@@ -138,41 +155,42 @@ __device__ void give_places(batch<V, I> const& b, run<I>& r) {
   }
   __syncthreads();
   unsigned long long const before = of_warp[threadIdx.x / 32] + up_to - wanted;
-  r.begin = static_cast<I>(b.g.used + from[0] + (before & ((1ull << shift) - 1)));
-  r.number = static_cast<I>(b.g.grown + from[1] + (before >> shift));
+  p.r.begin = static_cast<I>(b.g.used + from[0] + (before & ((1ull << shift) - 1)));
+  p.e.number = static_cast<I>(b.g.grown + from[1] + (before >> shift));
 }
 
 template <class V, class I>
 __global__ void __launch_bounds__(each_threads)
-    plan_kernel(batch<V, I> b, I const* row, run<I>* runs) {
+    plan_kernel(batch<V, I> b, I const* row, plans<I> to) {
   wait_for_launch_before();
   if (b.found->bad != 0)
     return;
   std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
   bool const is_first = k < b.n && (k == 0 || row[k - 1] != row[k]);
-  run<I> r{};
+  plan<I> p{};
   if (is_first)
-    r = plan_row(b.a, b.g, row[k], end_of(row, b.n, k) - k, b.found);
-  give_places(b, r);
+    p = plan_row(b.a, b.g, row[k], end_of(row, b.n, k) - k, b.found);
+  give_places(b, p);
   if (is_first)
-    runs[k] = r;
+    to.set(k, p);
 }
 
 /// The new segment of a row, and its new length.
 template <class V, class I>
-__device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, I length, findings* f) {
+__device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, extent<I> const& e, I length,
+                       findings* f) {
   a.length[i] = length;
   I const behind = length - (a.first[i + 1] - a.first[i]);
   if (behind < 0)
     f->holes = 1;
   I const number = a.levels > 0 ? a.listed[i] : I(0);
-  if (r.size != 0 && r.level == 0) {
-    a.listed[i] = r.number + 1;
-    a.grown[r.number] = {i, r.begin, r.size, behind};
+  if (e.size != 0 && r.level == 0) {
+    a.listed[i] = e.number + 1;
+    a.grown[e.number] = {i, r.begin, e.size, behind};
     return;
   }
-  if (r.size != 0)
-    a.further[(r.level - 1) * a.pitch + i] = {r.begin, r.begin + r.size};
+  if (e.size != 0)
+    a.further[(r.level - 1) * a.pitch + i] = {r.begin, r.begin + e.size};
   if (number != 0)
     a.grown[number - 1].count = behind < 0 ? 0 : behind;
 }
@@ -187,19 +205,14 @@ __device__ I target(fragments<V, I> const& a, I i, run<I> const& r, I p) {
 /// Entry `from` of the batch, as number `rank` of those that go to its row.
 template <class V, class I>
 __device__ void put(batch<V, I> const& b, I i, run<I> const& r, I rank, std::size_t from) {
-  I const p = r.length + rank;
-  I const at = target(b.a, i, r, p);
-  I const c = b.col[from];
-  V const v = b.val[from];
-  b.a.col[at] = c;
-  b.a.val[at] = v;
-  if (p == r.first)
-    b.a.heads[r.level == 0 && r.size != 0 ? r.number : b.a.listed[i] - 1] = {v, c};
+  I const at = target(b.a, i, r, r.length + rank);
+  b.a.col[at] = b.col[from];
+  b.a.val[at] = b.val[from];
 }
 
 template <class V, class I>
 __global__ void __launch_bounds__(each_threads)
-    append_kernel(batch<V, I> b, I const* row, I const* perm, run<I> const* runs, unsigned number,
+    append_kernel(batch<V, I> b, I const* row, I const* perm, plans<I> planned, unsigned number,
                   notice* to) {
   wait_for_launch_before();
   std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
@@ -215,10 +228,11 @@ __global__ void __launch_bounds__(each_threads)
     return;
   std::size_t const k0 =
       firsts != 0 ? k - lane + (31 - __clz(static_cast<int>(firsts))) : begin_of(row, k - lane);
-  run<I> const r = runs[k0];
+  run<I> const r = planned.runs[k0];
   put(b, i, r, static_cast<I>(k - k0), perm ? static_cast<std::size_t>(perm[k]) : k);
   if (is_first)
-    settle(b.a, i, r, r.length + static_cast<I>(end_of(row, b.n, k) - k), b.found);
+    settle(b.a, i, r, planned.extents[k], r.length + static_cast<I>(end_of(row, b.n, k) - k),
+           b.found);
 }
 
 } // namespace

@@ -27,7 +27,7 @@ template <class V, class I>
 struct workspace {
   I *number, *row, *perm; // 0, 1, 2 and so on; rows in order; where they were
   I* sorted_col;
-  run<I>* runs;
+  plans<I> planned;
   unsigned char* mark;
   I *host_row, *host_col; // copies of what is on the host
   V* host_val;
@@ -39,7 +39,7 @@ struct workspace {
     row = c.take<I>(n);
     perm = c.take<I>(n);
     sorted_col = c.take<I>(n);
-    runs = c.take<run<I>>(n);
+    planned = {c.take<run<I>>(n), c.take<extent<I>>(n)};
     mark = c.take<unsigned char>(n);
     host_row = c.take<I>(n);
     host_col = c.take<I>(n);
@@ -169,11 +169,9 @@ findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
     } else if (tight == b.g.tight) {
       if (m.levels < f.levels)
         add_levels(m, f.levels);
-      if (grown > b.g.most_grown) {
-        std::size_t const most = std::min(8 * grown, static_cast<std::size_t>(m.rows));
-        grow(m.heads, m.grown_rows * sizeof(head<V, I>), most * sizeof(head<V, I>), m);
-        grow(m.grown, m.grown_rows * sizeof(grown_row<I>), most * sizeof(grown_row<I>), m);
-      }
+      if (grown > b.g.most_grown)
+        grow(m.grown, m.grown_rows * sizeof(grown_row<I>),
+             std::min(8 * grown, static_cast<std::size_t>(m.rows)) * sizeof(grown_row<I>), m);
       grow(m, used);
     }
     b.a = m.view();
@@ -221,8 +219,8 @@ findings append(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, I con
                 I const* perm) {
   std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads});
   return make(m, b, [&] {
-    launch_early(plan_kernel<V, I>, blocks, each_threads, m.stream(), b, row, w.runs);
-    launch_early(append_kernel<V, I>, blocks, each_threads, m.stream(), b, row, perm, w.runs,
+    launch_early(plan_kernel<V, I>, blocks, each_threads, m.stream(), b, row, w.planned);
+    launch_early(append_kernel<V, I>, blocks, each_threads, m.stream(), b, row, perm, w.planned,
                  ++m.tries, m.heard);
     return listen(m);
   });
@@ -244,13 +242,13 @@ findings append_counted(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& 
                   m.o.exact};
   launch_early(count_kernel<V, I>, blocks, each_threads, m.stream(), b, m.cols, c);
   findings const found = make(m, b, [&] {
-    launch_early(plan_counted_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.runs);
+    launch_early(plan_counted_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.planned);
     ++m.tries;
     if (c.in_order)
-      launch_early(list_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.runs, m.tries,
-                   m.heard);
+      launch_early(list_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.planned.runs,
+                   m.tries, m.heard);
     launch_early(append_counted_kernel<V, I>, crowd_blocks + blocks, each_threads, m.stream(), b, c,
-                 w.runs, m.tries, m.heard);
+                 w.planned, m.tries, m.heard);
     return listen(m);
   });
   m.is_tallied = found.bad != 0;
@@ -284,8 +282,8 @@ findings search(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, dynam
     if (scales) {
       launch(scale_rows_kernel<V, I>, blocks, each_threads, s, entries, b);
     } else {
-      launch(plan_search_kernel<V, I>, blocks, each_threads, s, entries, w.runs, b);
-      launch(change_kernel<V, I>, blocks, each_threads, s, entries, w.runs, b);
+      launch(plan_search_kernel<V, I>, blocks, each_threads, s, entries, w.planned, b);
+      launch(change_kernel<V, I>, blocks, each_threads, s, entries, w.planned, b);
     }
     return fetch_found(m, b);
   });

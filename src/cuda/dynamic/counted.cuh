@@ -60,20 +60,21 @@ __global__ void count_kernel(batch<V, I> b, I cols, counted c) {
 
 template <class V, class I>
 __global__ void __launch_bounds__(each_threads)
-    plan_counted_kernel(batch<V, I> b, counted c, run<I>* runs) {
+    plan_counted_kernel(batch<V, I> b, counted c, plans<I> to) {
   wait_for_launch_before();
   if (b.found->bad != 0)
     return;
   std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
   bool const is_first = k < b.n && c.rank[k] == 0;
-  run<I> r{};
+  plan<I> p{};
   if (is_first) {
     tally& t = c.of_row[b.row[k]];
     t.leader = static_cast<unsigned>(k);
-    r = plan_row(b.a, b.g, b.row[k], t.count, b.found);
-    r.count = t.count;
+    p = plan_row(b.a, b.g, b.row[k], t.count, b.found);
+    p.r.count = t.count;
   }
-  give_places(b, r);
+  give_places(b, p);
+  run<I>& r = p.r;
   unsigned const several = r.count > 1 ? r.count : 0;
   unsigned const up_to = inclusive_scan(several);
   unsigned from = 0;
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(each_threads)
   if (r.count > crowd)
     c.crowds[atomicAdd(&b.found->crowds, 1u)] = static_cast<unsigned>(k);
   if (is_first)
-    runs[k] = r;
+    to.set(k, p);
 }
 
 template <class V, class I>
@@ -136,8 +137,7 @@ __device__ void append_crowd(batch<V, I> const& b, counted const& c, I i, run<I>
 
 template <class V, class I>
 __global__ void __launch_bounds__(each_threads)
-    append_counted_kernel(batch<V, I> b, counted c, run<I> const* runs, unsigned number,
-                          notice* to) {
+    append_counted_kernel(batch<V, I> b, counted c, plans<I> planned, unsigned number, notice* to) {
   __shared__ unsigned bits[crowd_words], ones[crowd_words];
   __shared__ block_room<int> room;
   wait_for_launch_before();
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(each_threads)
     unsigned const part = blockIdx.x % crowd_parts * each_threads;
     for (unsigned q = blockIdx.x / crowd_parts; c.in_order && q < b.found->crowds;
          q += crowd_blocks / crowd_parts) {
-      run<I> const r = runs[c.crowds[q]];
+      run<I> const r = planned.runs[c.crowds[q]];
       if (part < r.count)
         append_crowd(b, c, b.row[c.crowds[q]], r, part, crowd_parts * each_threads, bits, ones,
                      room);
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(each_threads)
     return;
   I const i = b.row[k];
   unsigned const leader = c.of_row[i].leader;
-  run<I> const r = runs[leader];
+  run<I> const r = planned.runs[leader];
   unsigned rank = c.rank[k];
   if (c.in_order && r.count > 1 && r.count <= crowd) {
     rank = 0;
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(each_threads)
   if (!c.in_order || r.count <= crowd)
     put(b, i, r, static_cast<I>(rank), k);
   if (k == leader) {
-    settle(b.a, i, r, r.length + static_cast<I>(r.count), b.found);
+    settle(b.a, i, r, planned.extents[k], r.length + static_cast<I>(r.count), b.found);
     c.of_row[i].count = 0;
   }
 }

@@ -223,16 +223,10 @@ __global__ void __launch_bounds__(each_threads)
 template <class V, class I>
 struct long_rows {
   std::size_t rows = 0, n = 0;
-  std::unique_ptr<scratch<I>> row, ptr; // of rows
-  std::unique_ptr<scratch<I>> line, col, perm;
-  std::unique_ptr<scratch<V>> val;
+  owned row, ptr;             // of rows
+  owned line, col, val, perm; // of entries
   scratch_csr<V, I, I> sums;
 };
-
-template <class T>
-void take(std::unique_ptr<scratch<T>>& to, std::size_t n, void* stream) {
-  to = std::make_unique<scratch<T>>(n, stream);
-}
 
 /// None where all of them ascend.
 template <class V, class I>
@@ -242,10 +236,10 @@ long_rows<V, I> find_long_rows(matrix<V, I> const& m) {
   I const* const first = m.first.template as<I>();
   counter const found(s), descents(s);
   long_rows<V, I> a;
-  take(a.row, m.entries / few + 1, s);
-  take(a.ptr, m.entries / few + 1, s);
+  a.row = m.take(m.entries / few + 1, sizeof(I));
+  a.ptr = m.take(m.entries / few + 1, sizeof(I));
   each(static_cast<std::size_t>(m.rows), s,
-       [first, row = a.row->get(), ptr = a.ptr->get(),
+       [first, row = a.row.template as<I>(), ptr = a.ptr.template as<I>(),
         found = found.get()] __device__(std::size_t i) {
          I const n = first[i + 1] - first[i];
          if (n <= few)
@@ -261,13 +255,13 @@ long_rows<V, I> find_long_rows(matrix<V, I> const& m) {
   std::size_t const n = static_cast<std::size_t>(all >> shift);
   if (n == 0)
     return a;
-  take(a.line, n, s);
-  take(a.col, n, s);
-  take(a.val, n, s);
+  a.line = m.take(n, sizeof(I));
+  a.col = m.take(n, sizeof(I));
+  a.val = m.take(n, sizeof(V));
   each(n, s,
-       [first, row = a.row->get(), ptr = a.ptr->get(), rows = a.rows,
-        from_col = m.col.template as<I>(), from_val = m.val.template as<V>(), line = a.line->get(),
-        col = a.col->get(), val = a.val->get(),
+       [first, row = a.row.template as<I>(), ptr = a.ptr.template as<I>(), rows = a.rows,
+        from_col = m.col.template as<I>(), from_val = m.val.template as<V>(),
+        line = a.line.template as<I>(), col = a.col.template as<I>(), val = a.val.template as<V>(),
         descents = descents.get()] __device__(std::size_t e) {
          std::size_t const r = upper_bound(ptr, rows, static_cast<I>(e)) - 1;
          I const k = first[row[r]] + static_cast<I>(e) - ptr[r];
@@ -287,15 +281,16 @@ void sort(matrix<V, I> const& m, long_rows<V, I>& a, bool combine) {
   if (a.n == 0)
     return;
   auto const rows = static_cast<I>(a.rows), n = static_cast<I>(a.n);
-  I const* const line = a.line->get();
-  I const* const col = a.col->get();
+  I const* const line = a.line.template as<I>();
+  I const* const col = a.col.template as<I>();
   if (combine) {
-    a.sums = compress(rows, m.cols, n, line, col, static_cast<V const*>(a.val->get()), m.o.stream);
+    a.sums = compress(rows, m.cols, n, line, col, static_cast<V const*>(a.val.template as<V>()),
+                      m.o.stream);
     return;
   }
   scratch<I> const sorted(a.n, m.o.stream);
-  take(a.perm, a.n, m.o.stream);
-  order_by(rows, m.cols, n, line, col, sorted.get(), a.perm->get(), m.o.stream);
+  a.perm = m.take(a.n, sizeof(I));
+  order_by(rows, m.cols, n, line, col, sorted.get(), a.perm.template as<I>(), m.o.stream);
 }
 
 /// Back to where they were; how many are none any more.
@@ -303,14 +298,14 @@ template <class V, class I>
 std::size_t put_back(matrix<V, I> const& m, long_rows<V, I> const& a) {
   if (a.n == 0)
     return 0;
-  bool const combined = !a.perm;
+  bool const combined = a.perm.bytes() == 0;
   std::size_t const kept = combined ? static_cast<std::size_t>(a.sums.view.nnz) : a.n;
-  I const* const ptr = combined ? a.sums.view.row_ptr : a.ptr->get();
-  I const* const col = combined ? a.sums.view.col : a.col->get();
-  V const* const val = combined ? a.sums.view.val : a.val->get();
-  I const* const perm = combined ? ptr : a.perm->get();
+  I const* const ptr = combined ? a.sums.view.row_ptr : a.ptr.template as<I>();
+  I const* const col = combined ? a.sums.view.col : a.col.template as<I>();
+  V const* const val = combined ? a.sums.view.val : a.val.template as<V>();
+  I const* const perm = combined ? ptr : a.perm.template as<I>();
   each(kept, m.o.stream,
-       [=, row = a.row->get(), rows = a.rows, first = m.first.template as<I>(),
+       [=, row = a.row.template as<I>(), rows = a.rows, first = m.first.template as<I>(),
         to_col = m.col.template as<I>(), to_val = m.val.template as<V>(),
         length = m.length.template as<I>()] __device__(std::size_t e) {
          std::size_t const r = upper_bound(ptr, rows, static_cast<I>(e)) - 1;

@@ -6,8 +6,8 @@
 // have grown. Where those have cost as much as defragmenting does, or first segments have holes,
 // the matrix is defragmented first.
 //
-// Bytes that must move, double with 32-bit indices: of a product those of csr, and 48 for a row
-// that has grown beside its entries but the first.
+// Bytes that must move, double with 32-bit indices: of a product those of csr, and 32 for a row
+// that has grown beside its entries.
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/order.cuh"
 #include "cuda/primitive/block.cuh"
@@ -94,8 +94,8 @@ __global__ void __launch_bounds__(behind_threads)
   __shared__ block_room<int> scan_room;
   __shared__ block_room<V> sum_room;
   int const t = threadIdx.x;
-  std::size_t const k0 = blockIdx.x * std::size_t{behind_rows}, k = k0 + t;
-  head<V, I> const* const heads = a.heads + k0;
+  // Rows that have most come early in a batch, and so in the list.
+  std::size_t const k = blockIdx.x + t * std::size_t{gridDim.x};
   if (t == 0)
     count = 0;
   grown_row<I> g{};
@@ -117,9 +117,7 @@ __global__ void __launch_bounds__(behind_threads)
     int const e1 = min(all, e0 + behind_entries);
     for (int e = e0 + t; e < e1; e += behind_threads) {
       int const r = upper_bound(end, behind_rows, e);
-      int const p = e - (r > 0 ? end[r - 1] : 0);
-      term[e - e0] = p == 0 ? heads[r].val * __ldg(x + heads[r].col)
-                            : term_behind(a, rows[r], static_cast<I>(p), x);
+      term[e - e0] = term_behind(a, rows[r], static_cast<I>(e - (r > 0 ? end[r - 1] : 0)), x);
     }
     __syncthreads();
     for (int e = max(begin, e0); e < min(begin + mine, e1); ++e)
@@ -212,9 +210,8 @@ void in_turn(matrix<V, I>& m, void* stream, F const& f) {
 // What the rows that have grown cost products, in parts of the matrix, until it is defragmented:
 // those products then took as long as that takes, so that whatever comes next, no more than twice
 // the time of the better choice is lost. H200, double, rmat 20, poisson2d5 2048 and circuit
-// 2000000: a product with a tenth behind takes .14, .14, .26 ms more, defragmenting .22, .26, .18.
-// Rounds of bench dynamic with .1 / .2 / .4, the median: 1.12 / 1.16 / 1.18, .61 / .61 / .62, .79 /
-// .76 / .83.
+// 2000000: a product with a tenth behind takes .06, .16, .29 ms more, defragmenting .25, .33, .21.
+// Rounds of bench dynamic with .2 / .35, the median: .99 / .99, .55 / .56, .69 / .71.
 constexpr double most_debt = .2;
 
 template <class V, class I>
@@ -243,8 +240,8 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
 template <class V, class I>
 cuda_dynamic_shape shape(matrix<V, I> const& m) {
   cuda_dynamic_shape s{m.entries, m.capacity, static_cast<std::size_t>(1 + m.levels), 0, m.compact};
-  for (owned const* o : {&m.length, &m.first, &m.listed, &m.grown, &m.heads, &m.further, &m.col,
-                         &m.val, &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
+  for (owned const* o : {&m.length, &m.first, &m.listed, &m.grown, &m.further, &m.col, &m.val,
+                         &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
     s.bytes += o->bytes();
   return s;
 }

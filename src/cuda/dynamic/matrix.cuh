@@ -105,7 +105,7 @@ struct matrix {
   bool holes = false;       // some first segments are not
   double debt = 0;          // what products paid for entries behind: matrix.cu
   owned length, first;
-  owned listed, grown, heads; // rows that have grown
+  owned listed, grown; // rows that have grown
   std::size_t grown_rows = 0;
   owned further; // tables of segments
   int levels = 0;
@@ -138,7 +138,6 @@ struct matrix {
             first.as<I>(),
             listed.as<I>(),
             grown.as<grown_row<I>>(),
-            heads.as<head<V, I>>(),
             further.as<segment<I>>(),
             pitch(),
             levels};

@@ -29,13 +29,6 @@ struct grown_row {
   I begin, places; // of its second segment
   I count;         // entries in that one and those behind it
 };
-/// A copy of the first entry behind a first segment, where there is one: most rows that have grown
-/// have no other, and two cache lines less are read for them.
-template <class V, class I>
-struct head {
-  V val;
-  I col;
-};
 
 template <class V, class I>
 struct fragments {
@@ -48,7 +41,6 @@ struct fragments {
   I const* first; // rows + 1
   I* listed;      // by rows: the number of the grown row, from 1 on; 0: it is none
   grown_row<I>* grown;
-  head<V, I>* heads;   // of those
   segment<I>* further; // by rows, one table for each level from 1 on
   std::size_t pitch;   // of tables
   int levels;          // of segments behind the first
@@ -76,16 +68,6 @@ struct fragments {
     I const at = first[i];
     I const room = first[i + 1] - at;
     return p < room ? at + p : place_behind(0, i, p - room);
-  }
-
-  /// Of row i, whose entries have changed.
-  __device__ void renew_head(std::size_t i) const {
-    I const number = levels > 0 ? listed[i] : I(0);
-    if (number == 0)
-      return;
-    grown_row<I> const g = grown[number - 1];
-    if (g.count > 0)
-      heads[number - 1] = {val[g.begin], col[g.begin]};
   }
 
   /// put(k, place) for entries k0 + k, k below n, in rows from `from` up to `to`. A warp takes 32

@@ -41,7 +41,7 @@ struct wanted {
 
 /// A warp each entry; those that are the first of their row have work.
 template <class V, class I>
-__global__ void plan_search_kernel(wanted<V, I> b, run<I>* runs, batch<V, I> of) {
+__global__ void plan_search_kernel(wanted<V, I> b, plans<I> to, batch<V, I> of) {
   std::size_t const k = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
   int const lane = threadIdx.x % 32;
   findings* const f = of.found;
@@ -66,18 +66,18 @@ __global__ void plan_search_kernel(wanted<V, I> b, run<I>* runs, batch<V, I> of)
   fresh = reduce<32>(fresh);
   if (lane != 0)
     return;
-  run<I> r = plan_row(a, g, i, static_cast<std::size_t>(fresh), f);
-  if (r.size != 0) {
-    r.begin =
-        static_cast<I>(g.used + atomicAdd(&f->places, static_cast<unsigned long long>(r.size)));
-    if (r.level == 0)
-      r.number = static_cast<I>(g.grown + atomicAdd(&f->grown, 1ull));
+  plan<I> p = plan_row(a, g, i, static_cast<std::size_t>(fresh), f);
+  if (p.e.size != 0) {
+    p.r.begin =
+        static_cast<I>(g.used + atomicAdd(&f->places, static_cast<unsigned long long>(p.e.size)));
+    if (p.r.level == 0)
+      p.e.number = static_cast<I>(g.grown + atomicAdd(&f->grown, 1ull));
   }
-  runs[k] = r;
+  to.set(k, p);
 }
 
 template <class V, class I>
-__global__ void change_kernel(wanted<V, I> b, run<I> const* runs, batch<V, I> of) {
+__global__ void change_kernel(wanted<V, I> b, plans<I> planned, batch<V, I> of) {
   std::size_t const k = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
   int const lane = threadIdx.x % 32;
   unsigned const before = (1u << lane) - 1;
@@ -86,7 +86,7 @@ __global__ void change_kernel(wanted<V, I> b, run<I> const* runs, batch<V, I> of
   fragments<V, I> const& a = of.a;
   findings* const f = of.found;
   I const i = b.row[k];
-  run<I> const r = runs[k];
+  run<I> const r = planned.runs[k];
   std::size_t const end = end_of(b.row, b.n, k);
   I kept = 0;
   for (I p0 = 0; p0 < r.length; p0 += 32) {
@@ -133,8 +133,7 @@ __global__ void change_kernel(wanted<V, I> b, run<I> const* runs, batch<V, I> of
   __syncwarp();
   if (lane != 0)
     return;
-  settle(a, i, r, kept + fresh, f);
-  a.renew_head(i);
+  settle(a, i, r, planned.extents[k], kept + fresh, f);
   if (fresh != 0)
     atomicAdd(&f->fresh, static_cast<unsigned long long>(fresh));
   if (kept != r.length)
@@ -156,9 +155,6 @@ __global__ void scale_rows_kernel(wanted<V, I> b, batch<V, I> of) {
       v *= b.value(q);
     a.val[at] = v;
   }
-  __syncwarp();
-  if (threadIdx.x % 32 == 0)
-    a.renew_head(i);
 }
 
 } // namespace
