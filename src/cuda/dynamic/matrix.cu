@@ -83,8 +83,8 @@ __device__ V sum_behind(fragments<V, I> const& a, grown_row<I> const& g, V const
 /// y += alpha times what rows have behind their first segments. A block's threads share its
 /// entries, whatever the rows, and then each adds up those of its row, in their order: so the bits
 /// follow from the entries alone. A warp that went through one row after the other took four times
-/// as long on rmat, where all rows of a warp may have many. What does not need y is done while the
-/// product with the first segments ends: all that one waited for is there.
+/// as long on rmat, where all rows of a warp may have many. To do all but the last addition while
+/// the product before ends, which csr's kernels would have to allow, was 1 % of a round.
 template <class V, class I>
 __global__ void __launch_bounds__(behind_threads)
     behind_kernel(V alpha, fragments<V, I> a, std::size_t n, V const* x, V* y) {
@@ -93,6 +93,7 @@ __global__ void __launch_bounds__(behind_threads)
   __shared__ V term[behind_entries];
   __shared__ block_room<int> scan_room;
   __shared__ block_room<V> sum_room;
+  wait_for_launch_before();
   int const t = threadIdx.x;
   // Rows that have most come early in a batch, and so in the list.
   std::size_t const k = blockIdx.x + t * std::size_t{gridDim.x};
@@ -130,7 +131,6 @@ __global__ void __launch_bounds__(behind_threads)
       term[listed[q]] = part;
   }
   __syncthreads();
-  wait_for_launch_before();
   if (g.count > 0)
     y[g.row] = fma(alpha, is_long ? term[t] : sum, y[g.row]);
 }
@@ -228,7 +228,6 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
     if (is_empty)
       return scale(beta, y, static_cast<std::size_t>(m.rows), stream);
     auto const a = m.as_csr();
-    m.how.info[is_followed] = m.grown_rows != 0;
     cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
     if (s.code != cuda_status::fine)
       throw failure{s};

@@ -21,7 +21,7 @@ enum class way : std::int64_t { nothing, groups, blocks, merge, segments };
 constexpr std::int64_t long_average = 16; // from here on a group of lanes has enough to do
 constexpr std::int64_t even = 2;          // rows up to this times the average are of one length
 
-enum : int { chosen_way, chosen_width, is_turned, is_followed }; // of plan_view::info
+enum : int { chosen_way, chosen_width, is_turned }; // of plan_view::info
 
 template <class I, class O>
 __global__ void longest_row_kernel(I rows, O const* row_ptr, unsigned long long* longest_row) {
@@ -213,8 +213,7 @@ struct compressed {
     if (is_across)
       return run_turned<V, I, O>(alpha, across, nnz, nullptr, val, x, beta, y, p, stream);
     carver work(p.work);
-    run_lines<V, I, O>(alpha, {lines, nnz, ptr, index, val, nullptr, p.info[is_followed] != 0}, x,
-                       beta, y, p, work, stream);
+    run_lines<V, I, O>(alpha, {lines, nnz, ptr, index, val, nullptr}, x, beta, y, p, work, stream);
   }
 };
 

@@ -20,13 +20,7 @@ struct lines {
   I const* col;
   V const* val;
   O const* perm;
-  bool is_followed = false; // by a launch that has work to do before it waits for this one
 
-  /// Behind wait_for_launch_before(), so that what came before is through.
-  __device__ void let_it_begin() const {
-    if (is_followed)
-      let_next_launch_begin();
-  }
   __device__ V value(O k) const { return perm ? val[perm[k]] : val[k]; }
 };
 
@@ -62,7 +56,6 @@ __device__ void multiply(lines<V, I, O> const& a, V const* x, O k0, int n, V* pr
 template <int width, class V, class I, class O>
 __global__ void groups_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y) {
   wait_for_launch_before();
-  a.let_it_begin();
   std::size_t const i = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / width;
   int const lane = threadIdx.x % width;
   V sum = 0;
@@ -90,7 +83,6 @@ __global__ void __launch_bounds__(row_threads)
     blocks_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, I const* first_row) {
   __shared__ V product[tile + longest];
   wait_for_launch_before();
-  a.let_it_begin();
   I const first = first_row[blockIdx.x];
   I const last = first_row[blockIdx.x + 1];
   if (first == last)

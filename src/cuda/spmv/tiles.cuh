@@ -45,7 +45,6 @@ template <class V, class I, class O>
 __global__ void __launch_bounds__(tile_threads)
     merge_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
   wait_for_launch_before();
-  a.let_it_begin();
   __shared__ V product[share];
   __shared__ V row_sum[share + 1];
   __shared__ int row_end[share + 1]; // less the share's first entry
@@ -115,7 +114,6 @@ __device__ void join_parts(shares<V, I> const& s, std::size_t b, std::size_t las
 // A warp for each share: the row that begins in it and ends in a later one.
 template <class V, class I, class O>
 __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
-  a.let_it_begin(); // the launch before has waited
   wait_for_launch_before();
   std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
   if (b >= s.count)
@@ -138,7 +136,6 @@ template <class V, class I, class O>
 __global__ void __launch_bounds__(tile_threads)
     segments_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
   wait_for_launch_before();
-  a.let_it_begin();
   __shared__ V product[share];
   __shared__ V segment_sum[share + 1]; // 0: of the row that goes on from before
   __shared__ int segment_begin[share + 1];
@@ -211,7 +208,6 @@ __global__ void __launch_bounds__(tile_threads)
 // A warp for each share: the last row that begins in it, where that ends in a later one.
 template <class V, class I, class O>
 __global__ void segments_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
-  a.let_it_begin(); // the launch before has waited
   wait_for_launch_before();
   std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
   if (b >= s.count || s.first[b + 1] == s.first[b])
