@@ -327,6 +327,89 @@ TEST(device_dynamic_csr, takes_the_order_of_the_cpu) {
   }
 }
 
+/// Rows 1 and 3 get most of them.
+batch<double, std::int32_t> crowded(std::mt19937& random, std::int32_t rows, std::int32_t cols,
+                                    std::size_t n) {
+  auto b = random_batch<double, std::int32_t>(random, rows, cols, n);
+  for (std::size_t k = 0; k < n; ++k) {
+    if (k % 3 != 0)
+      b.row[k] = random() % 4 == 0 ? 3 : 1;
+    b.val[k] = std::sin(static_cast<double>(k));
+  }
+  return b;
+}
+
+// Batches that are counted and batches that are sorted; rows of one entry, of some, of many.
+TEST(device_dynamic_csr, rows_have_entries_in_the_order_they_came) {
+  std::mt19937 random(11);
+  for (std::size_t const n : {3u, 700u, 20'000u, 131'072u, 131'073u}) {
+    if (is_quick() && n > 20'000)
+      break;
+    matrix a(2000, 5000);
+    dynamic_csr<double> b(2000, 5000);
+    for (int k = 0; k < 3; ++k) {
+      auto const e = crowded(random, 2000, 5000, n);
+      a.insert(e.row, e.col, e.val);
+      b.insert(e.row, e.col, e.val);
+      ASSERT_TRUE(stored(a.download().snapshot()) == stored(b.snapshot())) << n;
+    }
+  }
+}
+
+TEST(device_dynamic_csr, rows_have_their_entries_in_any_order_where_exact_is_not_wanted) {
+  std::mt19937 random(12);
+  device_dynamic_options o;
+  o.where.exact = false;
+  matrix a(2000, 50, o);
+  model<double, std::int32_t> m{2000, 50, {}};
+  for (int k = 0; k < 4; ++k) {
+    auto e = crowded(random, 2000, 50, 9000);
+    for (double& v : e.val)
+      v = static_cast<double>(random() % 9);
+    a.insert(e.row, e.col, e.val);
+    m.insert(e);
+    ASSERT_EQ(a.to_csr(), m.to_csr()) << k;
+  }
+}
+
+// Short rows by blocks, long ones by a sort; those that are in order stay.
+TEST(device_dynamic_csr, defragmenting_sorts_and_adds_up_as_the_cpu_does) {
+  std::mt19937 random(13);
+  for (std::int32_t const rows : {7, 900, 60'000})
+    for (bool const combine : {false, true}) {
+      matrix a(rows, 3000);
+      dynamic_csr<double> b(rows, 3000);
+      for (std::size_t const n : {30'000u, 500u, 9u}) {
+        auto const e = crowded(random, rows, 3000, n);
+        a.insert(e.row, e.col, e.val);
+        b.insert(e.row, e.col, e.val);
+        a.defragment({.sort = true, .combine = combine});
+        b.defragment({.sort = true, .combine = combine});
+        ASSERT_EQ(a.shape().entries, b.shape().entries) << rows;
+        ASSERT_TRUE(stored(a.download().snapshot()) == stored(b.snapshot())) << rows << combine;
+        a.defragment({.combine = combine}); // of what is in order
+        ASSERT_TRUE(stored(a.download().snapshot()) == stored(b.snapshot())) << rows << combine;
+      }
+    }
+}
+
+TEST(device_dynamic_csr, slack_gives_way_where_places_come_to_an_end) {
+  std::mt19937 random(14);
+  auto const e = crowded(random, 10, 3000, 4000);
+  device_dynamic_options o;
+  o.slack.factor = 1e6; // of 2667 entries
+  matrix a(10, 3000, o);
+  a.insert(e.row, e.col, e.val);
+  a.insert(e.row, e.col, e.val);
+  EXPECT_EQ(a.shape().entries, 8000u);
+  o.slack.factor = 3;
+  o.limit = 4100;
+  matrix b(10, 3000, o);
+  b.insert(e.row, e.col, e.val);
+  EXPECT_EQ(b.shape().entries, 4000u);
+  EXPECT_LE(b.shape().places, 4100u);
+}
+
 TEST(device_dynamic_csr, refuses_bad_input_by_name_and_stays_as_it_was) {
   device_dynamic_options o;
   o.limit = 4096;

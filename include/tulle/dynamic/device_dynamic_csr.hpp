@@ -16,7 +16,8 @@
 /// pool's limit, an allocation) leaves the matrix as it was. A batch is sorted by row first,
 /// stable, so that rows have their entries in the order they came, and products have the same bits
 /// on every run: those of the csr that freeze() makes. Batches run on the stream of options::where
-/// and wait for it once; products go on any stream, in their turn. Calls from several threads come
+/// and wait for it once, until all that can fail is behind them: entries on the device are read in
+/// that stream's order. Products go on any stream, in their turn. Calls from several threads come
 /// one after the other.
 #pragma once
 #include "tulle/core/device.hpp"
@@ -31,7 +32,8 @@ struct device_dynamic_options {
   on_duplicate duplicates = on_duplicate::keep;
   std::size_t limit = SIZE_MAX; ///< places of the pool
   /// Of all changes. Memory that is not given comes from the stream's pool; the stream must live as
-  /// long as the matrix. `exact` is always kept.
+  /// long as the matrix. Where `exact` is not wanted, entries of one row and batch may be stored in
+  /// another order on every run.
   cuda where;
 };
 

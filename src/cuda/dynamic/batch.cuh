@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels of a batch that adds entries to rows: they read what the host posted for them, so
-// that a graph of them serves any batch of as many entries.
+// The kernels of a batch that adds entries to rows, sorted by row: where they go, and the way
+// there.
 #pragma once
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/primitive/search.cuh"
@@ -9,36 +9,67 @@
 namespace tulle::simt {
 namespace {
 
-/// What is planned for the entries of one row, kept with the first of them.
+/// What is planned for the entries of one row, kept with the first of them. All of them read it: 32
+/// bytes where indices have 32 bits (with 44, batches of a million took a fifth longer).
 template <class I>
-struct run {
-  I length, places; // of the row before
-  I begin;          // of the new segment
-  I size;           // of it; 0: there is none
-  I number;         // of the row among those that have grown, where it is new there
-  int level;
+struct alignas(4 * sizeof(I)) run {
+  I length, places;      // of the row before
+  I last, from;          // where its last segment begins, and the entry that it begins with
+  I begin;               // of the new segment
+  int level;             // of that one
+  unsigned count, start; // of a batch that is counted: entries, and where they are listed
+};
+/// What the first of them alone reads.
+template <class I>
+struct extent {
+  I size;   // of the new segment; 0: there is none
+  I number; // of the row among those that have grown, where it is new there
+};
+template <class I>
+struct plan {
+  run<I> r;
+  extent<I> e;
+};
+template <class I>
+struct plans { // of a batch
+  run<I>* runs;
+  extent<I>* extents;
+
+  __device__ void set(std::size_t k, plan<I> const& p) const {
+    runs[k] = p.r;
+    extents[k] = p.e;
+  }
 };
 
 template <class V, class I>
-__device__ bool is_fine(posted<V, I> const& b) {
-  findings const& f = b.found;
+__device__ bool is_fine(batch<V, I> const& b) {
+  findings const& f = *b.found;
   growth const& g = b.g;
   return f.bad == 0 && f.full == 0 && f.levels <= b.a.levels && g.used + f.places <= g.capacity &&
          g.grown + f.grown <= g.most_grown;
 }
 
-/// Finds indices that are outside, and copies rows to where they are sorted from.
+/// What was found, for the host, which waits for the number.
+__device__ inline void tell(findings const& f, unsigned number, notice* to) {
+  to->found = f;
+  __threadfence_system();
+  *const_cast<unsigned volatile*>(&to->number) = number;
+}
+
+/// Finds indices that are outside.
 template <class V, class I>
-__global__ void look_kernel(std::size_t n, posted<V, I>* b, I cols, I* to) {
+__global__ void look_kernel(batch<V, I> b, I cols) {
+  wait_for_launch_before();
   std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
   bool is_bad = false;
-  if (k < n) {
-    I const i = b->row[k];
-    I const j = b->col ? b->col[k] : I(0);
-    is_bad = i < 0 || i >= b->a.rows || (b->col && (j < 0 || j >= cols));
-    to[k] = i;
+  if (k < b.n) {
+    I const i = b.row[k];
+    I const j = b.col ? b.col[k] : I(0);
+    is_bad = i < 0 || i >= b.a.rows || (b.col && (j < 0 || j >= cols));
   }
-  fold_warp<greatest>(is_bad ? n - k : 0, &b->found.bad);
+  fold_warp<greatest>(is_bad ? b.n - k : 0, &b.found->bad);
+  if (k == 0)
+    *b.next = {};
 }
 
 /// Where the entries from k on that have k's row end.
@@ -63,53 +94,49 @@ __device__ std::size_t begin_of(I const* row, std::size_t k) {
 
 /// The segment that row i needs for `fresh` more entries.
 template <class V, class I>
-__device__ run<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::size_t fresh,
-                           findings* f) {
-  run<I> r;
+__device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::size_t fresh,
+                            findings* f) {
+  plan<I> p{};
+  run<I>& r = p.r;
   r.length = a.length[i];
-  r.places = a.first[i + 1] - a.first[i];
-  r.size = 0;
-  r.level = 0;
+  r.last = a.first[i];
+  r.places = a.first[i + 1] - r.last;
   std::size_t const length = static_cast<std::size_t>(r.length) + fresh;
   for (; r.level < a.levels && length > static_cast<std::size_t>(r.places); ++r.level) {
     segment<I> const s = a.behind(r.level, i);
     if (s.begin == s.end)
       break;
+    r.last = s.begin;
+    r.from = r.places;
     r.places += s.end - s.begin;
   }
   if (length <= static_cast<std::size_t>(r.places))
-    return r;
+    return p;
   if (r.level == g.most) {
     f->full = 1;
-    return r;
+    return p;
   }
   if (r.level >= a.levels)
     atomicMax(&f->levels, r.level + 1);
-  auto const slack = static_cast<std::size_t>(g.factor * static_cast<double>(length)) + g.plus;
-  // A row with a segment behind its first has shown that it grows.
-  r.size = static_cast<I>(length - static_cast<std::size_t>(r.places) +
-                          (r.level > 0 && slack < length ? length : slack));
-  return r;
+  std::size_t const wanted = length - static_cast<std::size_t>(r.places);
+  std::size_t slack = static_cast<std::size_t>(g.factor * static_cast<double>(length)) + g.plus;
+  if (r.level > 0 && slack < length) // it has shown that it grows
+    slack = length;
+  if (g.tight)
+    slack = 0;
+  // So that those of a block fit beside their number below.
+  constexpr auto most = static_cast<std::size_t>(sizeof(I) == 4 ? 0x7fffffff : 1ll << 39);
+  p.e.size = static_cast<I>(wanted + slack < most ? wanted + slack : most);
+  return p;
 }
 
+/// Places of the new segments of a block's rows, and numbers of those that are not listed yet.
 template <class V, class I>
-__global__ void __launch_bounds__(each_threads)
-    plan_kernel(std::size_t n, I const* row, run<I>* runs, posted<V, I>* b) {
+__device__ void give_places(batch<V, I> const& b, plan<I>& p) {
   __shared__ unsigned long long of_warp[each_threads / 32], from[2];
-  findings* const f = &b->found;
-  if (f->bad != 0)
-    return;
-  fragments<V, I> const a = b->a;
-  growth const g = b->g;
-  std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
-  bool const is_first = k < n && (k == 0 || row[k - 1] != row[k]);
-  run<I> r{};
-  if (is_first)
-    r = plan_row(a, g, row[k], end_of(row, n, k) - k, f);
-  // Places, and above them the rows that are not listed yet.
-  constexpr int shift = 48;
-  unsigned long long const wanted = static_cast<unsigned long long>(r.size) |
-                                    static_cast<unsigned long long>(r.size != 0 && r.level == 0)
+  constexpr int shift = 48; // of rows, above places
+  unsigned long long const wanted = static_cast<unsigned long long>(p.e.size) |
+                                    static_cast<unsigned long long>(p.e.size != 0 && p.r.level == 0)
                                         << shift;
   unsigned long long const up_to = inclusive_scan(wanted);
   if (threadIdx.x % 32 == 31)
@@ -123,64 +150,89 @@ __global__ void __launch_bounds__(each_threads)
       sum += here;
     }
     unsigned long long const places = sum & ((1ull << shift) - 1);
-    from[0] = places == 0 ? 0 : atomicAdd(&f->places, places);
-    from[1] = sum >> shift == 0 ? 0 : atomicAdd(&f->grown, sum >> shift);
+    from[0] = places == 0 ? 0 : atomicAdd(&b.found->places, places);
+    from[1] = sum >> shift == 0 ? 0 : atomicAdd(&b.found->grown, sum >> shift);
   }
   __syncthreads();
-  if (!is_first)
-    return;
   unsigned long long const before = of_warp[threadIdx.x / 32] + up_to - wanted;
-  r.begin = static_cast<I>(g.used + from[0] + (before & ((1ull << shift) - 1)));
-  r.number = static_cast<I>(g.grown + from[1] + (before >> shift));
-  runs[k] = r;
+  p.r.begin = static_cast<I>(b.g.used + from[0] + (before & ((1ull << shift) - 1)));
+  p.e.number = static_cast<I>(b.g.grown + from[1] + (before >> shift));
+}
+
+template <class V, class I>
+__global__ void __launch_bounds__(each_threads)
+    plan_kernel(batch<V, I> b, I const* row, plans<I> to) {
+  wait_for_launch_before();
+  if (b.found->bad != 0)
+    return;
+  std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
+  bool const is_first = k < b.n && (k == 0 || row[k - 1] != row[k]);
+  plan<I> p{};
+  if (is_first)
+    p = plan_row(b.a, b.g, row[k], end_of(row, b.n, k) - k, b.found);
+  give_places(b, p);
+  if (is_first)
+    to.set(k, p);
 }
 
 /// The new segment of a row, and its new length.
 template <class V, class I>
-__device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, I length, findings* f) {
+__device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, extent<I> const& e, I length,
+                       findings* f) {
   a.length[i] = length;
   I const behind = length - (a.first[i + 1] - a.first[i]);
   if (behind < 0)
     f->holes = 1;
   I const number = a.levels > 0 ? a.listed[i] : I(0);
-  if (r.size != 0 && r.level == 0) {
-    a.listed[i] = r.number + 1;
-    a.grown[r.number] = {i, r.begin, r.size, behind};
+  if (e.size != 0 && r.level == 0) {
+    a.listed[i] = e.number + 1;
+    a.grown[e.number] = {i, r.begin, e.size, behind};
     return;
   }
-  if (r.size != 0)
-    a.further[(r.level - 1) * a.pitch + i] = {r.begin, r.begin + r.size};
+  if (e.size != 0)
+    a.further[(r.level - 1) * a.pitch + i] = {r.begin, r.begin + e.size};
   if (number != 0)
     a.grown[number - 1].count = behind < 0 ? 0 : behind;
 }
 /// Where entry p of the row goes; tables may have the new segment already or not.
 template <class V, class I>
 __device__ I target(fragments<V, I> const& a, I i, run<I> const& r, I p) {
-  return p < r.places ? a.place_of(i, p) : r.begin + (p - r.places);
+  if (p >= r.places)
+    return r.begin + (p - r.places);
+  return p >= r.from ? r.last + (p - r.from) : a.place_of(i, p);
+}
+
+/// Entry `from` of the batch, as number `rank` of those that go to its row.
+template <class V, class I>
+__device__ void put(batch<V, I> const& b, I i, run<I> const& r, I rank, std::size_t from) {
+  I const at = target(b.a, i, r, r.length + rank);
+  b.a.col[at] = b.col[from];
+  b.a.val[at] = b.val[from];
 }
 
 template <class V, class I>
 __global__ void __launch_bounds__(each_threads)
-    append_kernel(std::size_t n, I const* row, I const* perm, run<I> const* runs, posted<V, I>* b) {
-  fragments<V, I> const a = b->a;
-  if (!is_fine(*b))
-    return;
+    append_kernel(batch<V, I> b, I const* row, I const* perm, plans<I> planned, unsigned number,
+                  notice* to) {
+  wait_for_launch_before();
   std::size_t const k = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
-  I const i = k < n ? row[k] : I(-1);
-  bool const is_first = k < n && (k == 0 || row[k - 1] != i);
+  if (k == 0)
+    tell(*b.found, number, to);
+  if (!is_fine(b))
+    return;
+  I const i = k < b.n ? row[k] : I(-1);
+  bool const is_first = k < b.n && (k == 0 || row[k - 1] != i);
   int const lane = threadIdx.x % 32;
   unsigned const firsts = __ballot_sync(whole_warp, is_first) & (0xffffffffu >> (31 - lane));
-  if (k >= n)
+  if (k >= b.n)
     return;
   std::size_t const k0 =
       firsts != 0 ? k - lane + (31 - __clz(static_cast<int>(firsts))) : begin_of(row, k - lane);
-  run<I> const r = runs[k0];
-  std::size_t const from = perm ? static_cast<std::size_t>(perm[k]) : k;
-  I const at = target(a, i, r, r.length + static_cast<I>(k - k0));
-  a.col[at] = b->col[from];
-  a.val[at] = b->val[from];
+  run<I> const r = planned.runs[k0];
+  put(b, i, r, static_cast<I>(k - k0), perm ? static_cast<std::size_t>(perm[k]) : k);
   if (is_first)
-    settle(a, i, r, r.length + static_cast<I>(end_of(row, n, k) - k), &b->found);
+    settle(b.a, i, r, planned.extents[k], r.length + static_cast<I>(end_of(row, b.n, k) - k),
+           b.found);
 }
 
 } // namespace

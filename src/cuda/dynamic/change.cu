@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Batches. One is looked at, sorted by row (by row and column where entries are searched for),
-// stable, and then
+// Batches. One is looked at, put in the order of rows (counted where it is small, else sorted; by
+// row and column where entries are searched for), stable, and then
 //   planned: which rows grow, by how much, and where their new segments begin;
 //   made: by a kernel that does nothing unless all that was planned has room.
-// The host reads once what was found; where room was missing, it makes some and has the last two
-// done again. So a batch is made whole or not at all, and waits for the device once.
+// The host hears once what was found, where entries are added while the last kernel begins; where
+// room was missing, it makes some and has the last two done again. So a batch is made whole or not
+// at all, and waits for the device once.
 //
 // Segments are dealt to blocks by an atomic counter: where they lie may differ from run to run, the
 // order of entries in a row does not.
+#include "cuda/dynamic/counted.cuh"
 #include "cuda/dynamic/search.cuh"
 #include "cuda/order.cuh"
 #include "cuda/turn.cuh"
@@ -20,24 +22,12 @@ namespace {
 
 constexpr char const* names[] = {"insert", "assign", "erase", "scale_rows"};
 
-class capture_stream {
-public:
-  capture_stream() { TULLE_CUDA(cudaStreamCreateWithFlags, &s_, cudaStreamNonBlocking); }
-  ~capture_stream() { cudaStreamDestroy(s_); }
-  capture_stream(capture_stream const&) = delete;
-  capture_stream& operator=(capture_stream const&) = delete;
-  cudaStream_t get() const { return s_; }
-
-private:
-  cudaStream_t s_ = nullptr;
-};
-
 /// Memory of batches of up to n entries, in one piece.
 template <class V, class I>
 struct workspace {
   I *number, *row, *perm; // 0, 1, 2 and so on; rows in order; where they were
   I* sorted_col;
-  run<I>* runs;
+  plans<I> planned;
   unsigned char* mark;
   I *host_row, *host_col; // copies of what is on the host
   V* host_val;
@@ -49,7 +39,7 @@ struct workspace {
     row = c.take<I>(n);
     perm = c.take<I>(n);
     sorted_col = c.take<I>(n);
-    runs = c.take<run<I>>(n);
+    planned = {c.take<run<I>>(n), c.take<extent<I>>(n)};
     mark = c.take<unsigned char>(n);
     host_row = c.take<I>(n);
     host_col = c.take<I>(n);
@@ -68,8 +58,6 @@ workspace<V, I> work_for(matrix<V, I>& m, std::size_t n) {
     order_by(m.rows, static_cast<I>(most), none, none, to, to, nullptr, room, m.o.stream);
     carver size;
     workspace<V, I>(size, most, room);
-    m.drop_graph(); // of the memory that goes
-    m.last_entries = 0;
     m.work = m.take(size.used(), 1);
     m.counted = most;
     m.room_bytes = room;
@@ -83,28 +71,47 @@ template <class V, class I>
 growth growth_of(matrix<V, I> const& m) {
   auto const rows = static_cast<std::size_t>(m.rows);
   return {m.o.mean ? 0 : m.o.factor,
-          m.o.mean ? ceil_div(m.entries, std::max<std::size_t>(rows, 1)) : m.o.plus,
+          m.o.mean ? ceil_div(m.entries, std::max<std::size_t>(rows, 1))
+                   : std::min(m.o.plus, most_places(m)),
           m.o.segments - 1,
           m.used,
           m.capacity,
           m.grown_rows,
-          m.grown.bytes() / sizeof(grown_row<I>)};
+          m.grown.bytes() / sizeof(grown_row<I>),
+          false};
 }
 
-/// What the kernels of the next try read; what they find starts at nothing.
+/// What the next batch's kernels are given.
 template <class V, class I>
-void post(matrix<V, I>& m, I const* row, I const* col, V const* val) {
-  *m.post = {{}, row, col, val, m.view(), growth_of(m)};
+batch<V, I> next_batch(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V const* val) {
+  auto* const both = m.found.template as<findings>();
+  m.turn = 1 - m.turn;
+  return {n, row, col, val, m.view(), growth_of(m), both + m.turn, both + (1 - m.turn)};
 }
+
+/// What the last try's kernels tell. Polled: that is some microseconds less than a copy of it, and
+/// the last kernel need not be through.
 template <class V, class I>
-void send(matrix<V, I>& m, cudaStream_t s) {
-  TULLE_CUDA(cudaMemcpyAsync, m.posted_there(), m.post, sizeof(posted<V, I>),
-             cudaMemcpyHostToDevice, s);
+findings listen(matrix<V, I>& m) {
+  auto const* const number = const_cast<unsigned const volatile*>(&m.heard->number);
+  for (unsigned k = 1; *number != m.tries; ++k) {
+    if (k % 4096 != 0)
+      continue;
+    cudaError_t const status = cudaStreamQuery(m.stream());
+    if (status == cudaErrorNotReady)
+      cudaGetLastError(); // else the next call that looks there finds it
+    else if (status != cudaSuccess || *number != m.tries)
+      check(status == cudaSuccess ? cudaErrorUnknown : status, "cudaStreamQuery");
+  }
+  return m.heard->found;
 }
+/// What is found when all is through.
 template <class V, class I>
-void receive(matrix<V, I>& m, cudaStream_t s) {
-  TULLE_CUDA(cudaMemcpyAsync, &m.post->found, &m.posted_there()->found, sizeof(findings),
-             cudaMemcpyDeviceToHost, s);
+findings fetch_found(matrix<V, I>& m, batch<V, I> const& b) {
+  TULLE_CUDA(cudaMemcpyAsync, &m.heard->found, b.found, sizeof(findings), cudaMemcpyDeviceToHost,
+             m.stream());
+  TULLE_CUDA(cudaStreamSynchronize, m.stream());
+  return m.heard->found;
 }
 
 /// That many bytes, with the first of those that are there.
@@ -140,13 +147,11 @@ void add_levels(matrix<V, I>& m, int levels) {
   m.levels = levels;
 }
 
-/// What came of a try; try_again() plans and makes once more where there was no room.
+/// What came of it in the end; try_it() plans and makes, once more where there was no room.
 template <class V, class I, class F>
-findings make(matrix<V, I>& m, F const& try_again) {
+findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
   for (;;) {
-    TULLE_CUDA(cudaStreamSynchronize, m.stream());
-    posted<V, I> const b = *m.post;
-    findings const& f = b.found;
+    findings const f = try_it();
     if (f.bad != 0)
       return f;
     std::size_t const used = b.g.used + f.places, grown = b.g.grown + f.grown;
@@ -158,9 +163,10 @@ findings make(matrix<V, I>& m, F const& try_again) {
       m.holes = m.holes || f.holes != 0;
       return f;
     }
+    bool const tight = b.g.tight || used > most_places(m);
     if (f.full != 0) {
       defragment(m, false, m.o.combine_at_defragmenting);
-    } else {
+    } else if (tight == b.g.tight) {
       if (m.levels < f.levels)
         add_levels(m, f.levels);
       if (grown > b.g.most_grown)
@@ -168,10 +174,10 @@ findings make(matrix<V, I>& m, F const& try_again) {
              std::min(8 * grown, static_cast<std::size_t>(m.rows)) * sizeof(grown_row<I>), m);
       grow(m, used);
     }
-    post(m, b.row, b.col, b.val);
-    send(m, m.stream());
-    try_again();
-    receive(m, m.stream());
+    b.a = m.view();
+    b.g = growth_of(m);
+    b.g.tight = tight;
+    TULLE_CUDA(cudaMemsetAsync, b.found, 0, sizeof(findings), m.stream());
   }
 }
 
@@ -207,58 +213,80 @@ template <class V, class I>
        static_cast<long long>(m.cols));
 }
 
+/// Adds entries that are in the order of their rows; perm has where they were, unless it is null.
 template <class V, class I>
-void append(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n, I const* row, I const* perm,
-            cudaStream_t s) {
-  std::size_t const blocks = ceil_div(n, std::size_t{each_threads});
-  launch(plan_kernel<V, I>, blocks, each_threads, s, n, row, w.runs, m.posted_there());
-  launch(append_kernel<V, I>, blocks, each_threads, s, n, row, perm,
-         static_cast<run<I> const*>(w.runs), m.posted_there());
+findings append(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, I const* row,
+                I const* perm) {
+  std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads});
+  return make(m, b, [&] {
+    launch_early(plan_kernel<V, I>, blocks, each_threads, m.stream(), b, row, w.planned);
+    launch_early(append_kernel<V, I>, blocks, each_threads, m.stream(), b, row, perm, w.planned,
+                 ++m.tries, m.heard);
+    return listen(m);
+  });
+}
+
+/// Adds entries of a batch that is small, in order where that is wanted.
+template <class V, class I>
+findings append_counted(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b) {
+  std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads});
+  std::size_t const bytes = static_cast<std::size_t>(m.rows) * sizeof(tally);
+  bool const is_new = m.tallies.bytes() == 0;
+  if (is_new)
+    m.tallies = m.take(bytes, 1);
+  if (is_new || m.is_tallied)
+    TULLE_CUDA(cudaMemsetAsync, m.tallies.template as<char>(), 0, bytes, m.stream());
+  m.is_tallied = true;
+  counted const c{m.tallies.template as<tally>(), reinterpret_cast<unsigned*>(w.row),
+                  reinterpret_cast<unsigned*>(w.perm), reinterpret_cast<unsigned*>(w.sorted_col),
+                  m.o.exact};
+  launch_early(count_kernel<V, I>, blocks, each_threads, m.stream(), b, m.cols, c);
+  findings const found = make(m, b, [&] {
+    launch_early(plan_counted_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.planned);
+    ++m.tries;
+    if (c.in_order)
+      launch_early(list_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.planned.runs,
+                   m.tries, m.heard);
+    launch_early(append_counted_kernel<V, I>, crowd_blocks + blocks, each_threads, m.stream(), b, c,
+                 w.planned, m.tries, m.heard);
+    return listen(m);
+  });
+  m.is_tallied = found.bad != 0;
+  return found;
 }
 
 template <class V, class I>
-void look(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n, cudaStream_t s) {
-  launch(look_kernel<V, I>, ceil_div(n, std::size_t{each_threads}), each_threads, s, n,
-         m.posted_there(), m.cols, w.host_row);
+void look(matrix<V, I>& m, batch<V, I> const& b) {
+  launch_early(look_kernel<V, I>, ceil_div(b.n, std::size_t{each_threads}), each_threads,
+               m.stream(), b, m.cols);
 }
 
-/// All of a batch that adds entries.
+/// Adds entries, assigns or erases them where they are found, or scales rows.
 template <class V, class I>
-void enqueue(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n, cudaStream_t s) {
-  std::size_t bytes = w.room_bytes;
-  send(m, s);
-  look(m, w, n, s);
-  order_by(m.rows, static_cast<I>(n), static_cast<I const*>(w.host_row),
-           static_cast<I const*>(w.number), w.row, w.perm, w.room, bytes, s);
-  append(m, w, n, static_cast<I const*>(w.row), static_cast<I const*>(w.perm), s);
-  receive(m, s);
-}
-
-/// The same as a graph, from the second batch of as many entries on: a dozen launches in one.
-template <class V, class I>
-void enqueue(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n) {
-  if (!m.graph || m.graph_entries != n) {
-    bool const again = m.last_entries == n;
-    m.last_entries = n;
-    if (!again)
-      return enqueue(m, w, n, m.stream());
-    m.drop_graph();
-    cudaGraph_t made = nullptr;
-    capture_stream const s; // the caller's may be the default one, which has no graphs
-    TULLE_CUDA(cudaStreamBeginCapture, s.get(), cudaStreamCaptureModeThreadLocal);
-    try {
-      enqueue(m, w, n, s.get());
-    } catch (...) {
-      cudaStreamEndCapture(s.get(), &made);
-      throw;
-    }
-    TULLE_CUDA(cudaStreamEndCapture, s.get(), &made);
-    cudaError_t const error = cudaGraphInstantiate(&m.graph, made, 0);
-    cudaGraphDestroy(made);
-    check(error, "cudaGraphInstantiate");
-    m.graph_entries = n;
+findings search(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, dynamic_change kind) {
+  cudaStream_t const s = m.stream();
+  auto const n = static_cast<I>(b.n);
+  bool const scales = kind == dynamic_change::scale;
+  look(m, b);
+  if (scales) {
+    order_by(m.rows, n, b.row, w.row, w.perm, s);
+  } else {
+    order_by(m.rows, m.cols, n, b.row, b.col, w.row, w.perm, s);
+    each(b.n, s, [col = b.col, perm = w.perm, to = w.sorted_col] __device__(std::size_t k) {
+      to[k] = col[perm[k]];
+    });
   }
-  TULLE_CUDA(cudaGraphLaunch, m.graph, m.stream());
+  std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads / 32}); // a warp each entry
+  wanted<V, I> const entries{kind, b.n, w.row, w.sorted_col, w.perm, b.val, w.mark};
+  return make(m, b, [&] {
+    if (scales) {
+      launch(scale_rows_kernel<V, I>, blocks, each_threads, s, entries, b);
+    } else {
+      launch(plan_search_kernel<V, I>, blocks, each_threads, s, entries, w.planned, b);
+      launch(change_kernel<V, I>, blocks, each_threads, s, entries, w.planned, b);
+    }
+    return fetch_found(m, b);
+  });
 }
 
 } // namespace
@@ -266,63 +294,39 @@ void enqueue(matrix<V, I>& m, workspace<V, I> const& w, std::size_t n) {
 template <class V, class I>
 void insert_sorted(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V const* val) {
   auto const w = work_for(m, n);
-  auto const put = [&] { append(m, w, n, row, static_cast<I const*>(nullptr), m.stream()); };
-  post(m, row, col, val);
-  send(m, m.stream());
-  put();
-  receive(m, m.stream());
-  make(m, put);
+  auto b = next_batch(m, n, row, col, val);
+  TULLE_CUDA(cudaMemsetAsync, b.next, 0, sizeof(findings), m.stream());
+  append(m, w, b, row, static_cast<I const*>(nullptr));
   has_changed(m, n, 0);
 }
 
 template <class V, class I>
-void change(matrix<V, I>& m, cuda_batch const& b) {
-  if (b.n == 0)
+void change(matrix<V, I>& m, cuda_batch const& given) {
+  if (given.n == 0)
     return;
-  narrow<I>(b.n, "number of entries in a batch");
-  auto const w = work_for(m, b.n);
+  narrow<I>(given.n, "number of entries in a batch");
+  auto const w = work_for(m, given.n);
   cudaStream_t const s = m.stream();
-  I const* const row = there(b, b.row, w.host_row, s);
-  I const* const col = there(b, b.col, w.host_col, s);
-  V const* const val = there(b, b.val, w.host_val, s);
-  auto const n = static_cast<I>(b.n);
-  bool const searches = b.kind == dynamic_change::assign || b.kind == dynamic_change::erase ||
-                        (b.kind == dynamic_change::insert && m.o.combine);
-  post(m, row, col, val);
+  I const* const row = there(given, given.row, w.host_row, s);
+  I const* const col = there(given, given.col, w.host_col, s);
+  auto b = next_batch(m, given.n, row, col, there(given, given.val, w.host_val, s));
   findings found;
-  if (b.kind == dynamic_change::insert && !searches) {
-    enqueue(m, w, b.n);
-    found = make(m, [&] {
-      append(m, w, b.n, static_cast<I const*>(w.row), static_cast<I const*>(w.perm), s);
-    });
-    found.fresh = b.n;
+  if (given.kind != dynamic_change::insert || m.o.combine) {
+    found = search(m, w, b, given.kind);
   } else {
-    send(m, s);
-    look(m, w, b.n, s);
-    if (searches) {
-      order_by(m.rows, m.cols, n, row, col, w.row, w.perm, s);
-      each(b.n, s, [=, perm = w.perm, to = w.sorted_col] __device__(std::size_t k) {
-        to[k] = col[perm[k]];
-      });
+    if (b.n <= most_counted) {
+      found = append_counted(m, w, b);
     } else {
-      order_by(m.rows, n, row, w.row, w.perm, s);
+      std::size_t bytes = w.room_bytes;
+      look(m, b);
+      order_by(m.rows, static_cast<I>(b.n), row, static_cast<I const*>(w.number), w.row, w.perm,
+               w.room, bytes, s);
+      found = append(m, w, b, static_cast<I const*>(w.row), static_cast<I const*>(w.perm));
     }
-    std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads / 32}); // a warp each entry
-    wanted<V, I> const entries{b.kind, b.n, w.row, w.sorted_col, w.perm, val, w.mark};
-    auto const put = [&] {
-      if (!searches)
-        return launch(scale_rows_kernel<V, I>, blocks, each_threads, s, entries,
-                      static_cast<posted<V, I> const*>(m.posted_there()));
-      launch(plan_search_kernel<V, I>, blocks, each_threads, s, entries, w.runs, m.posted_there());
-      launch(change_kernel<V, I>, blocks, each_threads, s, entries,
-             static_cast<run<I> const*>(w.runs), m.posted_there());
-    };
-    put();
-    receive(m, s);
-    found = make(m, put);
+    found.fresh = b.n;
   }
   if (found.bad != 0)
-    refuse_entry(m, b.kind, b.n - static_cast<std::size_t>(found.bad), row, col);
+    refuse_entry(m, given.kind, b.n - static_cast<std::size_t>(found.bad), row, col);
   has_changed(m, static_cast<std::size_t>(found.fresh), static_cast<std::size_t>(found.removed));
 }
 

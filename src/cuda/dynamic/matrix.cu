@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Making, defragmenting and multiplying dynamic matrices on the device.
+// Making and multiplying dynamic matrices on the device.
 //
 // y = alpha A x + beta y goes over the first segments by csr's kernel, and then over the rows that
 // have grown. Where those have cost as much as defragmenting does, or first segments have holes,
 // the matrix is defragmented first.
 //
 // Bytes that must move, double with 32-bit indices: of a product those of csr, and 32 for a row
-// that has grown beside its entries; of defragmenting 24 an entry and 12 a row.
+// that has grown beside its entries.
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/order.cuh"
 #include "cuda/primitive/block.cuh"
+#include "cuda/primitive/search.cuh"
 #include "cuda/spmv/compressed.cuh"
 #include "cuda/turn.cuh"
 
@@ -48,135 +49,90 @@ void make_plan(matrix<V, I>& m) {
   m.planned = true;
 }
 
-// Entries of one row that a thread adds up, and a warp; a block more. 16 for a thread: as fast.
-constexpr int of_thread = 6;
-constexpr int of_warp = 512;
+// Rows that a block takes, its threads, and entries that it multiplies at a time. Rows of more are
+// added up by all threads, one after the other.
+constexpr int behind_rows = 128;
+constexpr int behind_threads = 256;
+constexpr int behind_entries = 512; // at least as many as rows
 
-/// The sum over entries of a grown row, of every `step`-th from `from` on.
+/// Entry p of those that a row has behind its first segment, times x.
 template <class V, class I>
-__device__ V sum_behind(fragments<V, I> const& a, grown_row<I> const& g, I from, I step,
-                        V const* x) {
+__device__ V term_behind(fragments<V, I> const& a, grown_row<I> const& g, I p, V const* x) {
+  I const at = p < g.places ? g.begin + p : a.place_behind(1, g.row, p - g.places);
+  return a.val[at] * __ldg(x + a.col[at]);
+}
+
+/// A thread's part of all that a row has there, segment by segment.
+template <class V, class I>
+__device__ V sum_behind(fragments<V, I> const& a, grown_row<I> const& g, V const* x) {
   V sum = 0;
-#pragma unroll 4
-  for (I p = from; p < g.count; p += step) {
-    I const at = p < g.places ? g.begin + p : a.place_behind(1, g.row, p - g.places);
-    sum = fma(a.val[at], __ldg(x + a.col[at]), sum);
+  segment<I> s{g.begin, g.begin + g.places};
+  I left = g.count;
+  for (int level = 1; left > 0; ++level) {
+    I const end = s.begin + (left < s.end - s.begin ? left : s.end - s.begin);
+#pragma unroll 8
+    for (I at = s.begin + static_cast<I>(threadIdx.x); at < end; at += behind_threads)
+      sum = fma(a.val[at], __ldg(x + a.col[at]), sum);
+    left -= end - s.begin;
+    if (left > 0)
+      s = a.behind(level, g.row);
   }
   return sum;
 }
 
-/// y += alpha times what rows have behind their first segments, a thread each; rows with more by
-/// their warp, and with most by their block. Who adds what follows from the numbers of entries
-/// alone, so the bits do too.
+/// y += alpha times what rows have behind their first segments. A block's threads share its
+/// entries, whatever the rows, and then each adds up those of its row, in their order: so the bits
+/// follow from the entries alone. A warp that went through one row after the other took four times
+/// as long on rmat, where all rows of a warp may have many. To do all but the last addition while
+/// the product before ends, which csr's kernels would have to allow, was 1 % of a round.
 template <class V, class I>
-__global__ void __launch_bounds__(each_threads)
+__global__ void __launch_bounds__(behind_threads)
     behind_kernel(V alpha, fragments<V, I> a, std::size_t n, V const* x, V* y) {
-  __shared__ int listed[each_threads], count;
-  __shared__ block_room<V> room;
-  if (threadIdx.x == 0)
+  __shared__ grown_row<I> rows[behind_rows];
+  __shared__ int end[behind_rows], listed[behind_rows], count;
+  __shared__ V term[behind_entries];
+  __shared__ block_room<int> scan_room;
+  __shared__ block_room<V> sum_room;
+  wait_for_launch_before();
+  int const t = threadIdx.x;
+  // Rows that have most come early in a batch, and so in the list.
+  std::size_t const k = blockIdx.x + t * std::size_t{gridDim.x};
+  if (t == 0)
     count = 0;
-  __syncthreads();
-  std::size_t const k0 = blockIdx.x * std::size_t{each_threads};
-  std::size_t const k = k0 + threadIdx.x;
-  int const lane = threadIdx.x % 32;
   grown_row<I> g{};
-  V before = 0;
-  if (k < n) {
+  if (t < behind_rows && k < n)
     g = a.grown[k];
-    before = y[g.row];
+  bool const is_long = g.count > behind_entries;
+  int const mine = is_long || g.count < 0 ? 0 : static_cast<int>(g.count);
+  int const begin = block_exclusive_scan<behind_threads>(mine, scan_room);
+  if (t < behind_rows) {
+    rows[t] = g;
+    end[t] = begin + mine;
   }
-  if (g.count > of_warp)
-    listed[atomicAdd(&count, 1)] = threadIdx.x;
-  if (g.count > 0 && g.count <= of_thread)
-    y[g.row] = fma(alpha, sum_behind(a, g, I(0), I(1), x), before);
-  for (unsigned others = __ballot_sync(whole_warp, g.count > of_thread && g.count <= of_warp);
-       others != 0; others &= others - 1) {
-    int const who = __ffs(static_cast<int>(others)) - 1;
-    grown_row<I> const h = a.grown[k - lane + who];
-    V const sum = reduce<32>(sum_behind(a, h, static_cast<I>(lane), I(32), x));
-    if (lane == who)
-      y[g.row] = fma(alpha, sum, before);
-  }
+  if (is_long)
+    listed[atomicAdd(&count, 1)] = t;
   __syncthreads();
-  for (int r = 0; r < count; ++r) {
-    grown_row<I> const h = a.grown[k0 + listed[r]];
-    V const sum = block_reduce<each_threads>(
-        sum_behind(a, h, static_cast<I>(threadIdx.x), I(each_threads), x), room);
-    if (threadIdx.x == 0)
-      y[h.row] = fma(alpha, sum, y[h.row]);
+  int const all = end[behind_rows - 1];
+  V sum = 0;
+  for (int e0 = 0; e0 < all; e0 += behind_entries) {
+    int const e1 = min(all, e0 + behind_entries);
+    for (int e = e0 + t; e < e1; e += behind_threads) {
+      int const r = upper_bound(end, behind_rows, e);
+      term[e - e0] = term_behind(a, rows[r], static_cast<I>(e - (r > 0 ? end[r - 1] : 0)), x);
+    }
+    __syncthreads();
+    for (int e = max(begin, e0); e < min(begin + mine, e1); ++e)
+      sum += term[e - e0];
     __syncthreads();
   }
-}
-
-/// Entries k0 + k of a block to where row_ptr has them.
-template <class V, class I>
-__global__ void __launch_bounds__(tile_threads)
-    gather_kernel(fragments<V, I> a, I const* first_row, I* col, V* val) {
-  __shared__ I place[share];
-  I const k0 = static_cast<I>(blockIdx.x * std::size_t{share});
-  int const n = static_cast<int>(a.nnz - k0 < share ? a.nnz - k0 : share);
-  I const from = first_row[blockIdx.x];
-  a.template find_places<tile_threads>(from > 0 ? from - 1 : from, first_row[blockIdx.x + 1], k0, n,
-                                       [&](int k, I at) { place[k] = at; });
-#pragma unroll 4
-  for (int k = threadIdx.x; k < n; k += tile_threads) {
-    I const at = place[k];
-    col[k0 + k] = a.col[at];
-    val[k0 + k] = a.val[at];
+  for (int q = 0; q < count; ++q) {
+    V const part = block_reduce<behind_threads>(sum_behind(a, rows[listed[q]], x), sum_room);
+    if (t == 0)
+      term[listed[q]] = part;
   }
-}
-
-/// All rows in their first segments.
-template <class V, class I>
-void gather(matrix<V, I>& m) {
-  auto const rows = static_cast<std::size_t>(m.rows);
-  owned const first_row = m.take(ceil_div<std::size_t>(m.entries, share) + 1, sizeof(I));
-  owned col = m.take(m.capacity, sizeof(I)), val = m.take(m.capacity, sizeof(V));
-  if (m.row_ptr.bytes() == 0)
-    m.row_ptr = m.take(rows + 1, sizeof(I));
-  std::size_t bytes = 0;
-  I const* const length = m.length.template as<I>(); // and a 0
-  sum_up(length, m.row_ptr.template as<I>(), rows + 1, nullptr, bytes, m.o.stream);
-  if (m.scan.bytes() < bytes)
-    m.scan = m.take(bytes, 1);
-  sum_up(length, m.row_ptr.template as<I>(), rows + 1, m.scan.template as<void>(), bytes,
-         m.o.stream);
-  std::size_t const blocks = ceil_div<std::size_t>(m.entries, share);
-  launch(first_rows_kernel<I, I>, ceil_div<std::size_t>(blocks + 1, row_threads), row_threads,
-         m.o.stream, m.rows, static_cast<I const*>(m.row_ptr.template as<I>()), first_row.as<I>(),
-         blocks, std::size_t{share});
-  launch(gather_kernel<V, I>, blocks, tile_threads, m.o.stream, m.view(),
-         static_cast<I const*>(first_row.as<I>()), col.as<I>(), val.as<V>());
-  std::swap(m.col, col);
-  std::swap(m.val, val);
-  std::swap(m.first, m.row_ptr);
-  m.levels = 0;
-  m.grown_rows = 0;
-  m.used = m.in_first = m.entries;
-  m.compact = true;
-  m.holes = m.planned = false;
-  m.debt = 0;
-}
-
-/// Rows of a compact one by columns, entries of one place in the order they came.
-template <class V, class I>
-void sort_rows(matrix<V, I>& m) {
-  void* const stream = m.o.stream;
-  std::size_t const n = m.entries;
-  scratch<I> const row(n, stream), sorted(n, stream), perm(n, stream);
-  owned col = m.take(m.capacity, sizeof(I)), val = m.take(m.capacity, sizeof(V));
-  expand_rows(m.rows, static_cast<I>(n), static_cast<I const*>(m.first.template as<I>()), row.get(),
-              stream);
-  order_by(m.rows, m.cols, static_cast<I>(n), static_cast<I const*>(row.get()),
-           static_cast<I const*>(m.col.template as<I>()), sorted.get(), perm.get(), stream);
-  each(n, stream,
-       [perm = perm.get(), from_col = m.col.template as<I>(), from_val = m.val.template as<V>(),
-        to_col = col.as<I>(), to_val = val.as<V>()] __device__(std::size_t k) {
-         to_col[k] = from_col[perm[k]];
-         to_val[k] = from_val[perm[k]];
-       });
-  std::swap(m.col, col);
-  std::swap(m.val, val);
+  __syncthreads();
+  if (g.count > 0)
+    y[g.row] = fma(alpha, is_long ? term[t] : sum, y[g.row]);
 }
 
 /// first and length of csr's pointers.
@@ -219,8 +175,9 @@ std::unique_ptr<matrix<V, I>> make(cuda_dynamic_options const& o, device_csr<V, 
     check_csr(*a, o.stream);
   m->length = m->take(rows + 1, sizeof(I));
   m->first = m->take(rows + 1, sizeof(I));
-  m->found = m->take(1, sizeof(posted<V, I>));
+  m->found = m->take(2, sizeof(findings));
   auto const s = m->stream();
+  TULLE_CUDA(cudaMemsetAsync, m->found.template as<char>(), 0, m->found.bytes(), s);
   if (!a || a->nnz == 0) {
     TULLE_CUDA(cudaMemsetAsync, m->length.template as<char>(), 0, m->length.bytes(), s);
     TULLE_CUDA(cudaMemsetAsync, m->first.template as<char>(), 0, m->first.bytes(), s);
@@ -253,9 +210,8 @@ void in_turn(matrix<V, I>& m, void* stream, F const& f) {
 // What the rows that have grown cost products, in parts of the matrix, until it is defragmented:
 // those products then took as long as that takes, so that whatever comes next, no more than twice
 // the time of the better choice is lost. H200, double, rmat 20, poisson2d5 2048 and circuit
-// 2000000: a product with a tenth behind takes .14, .14, .26 ms more, defragmenting .22, .26, .18.
-// Rounds of bench dynamic with .1 / .2 / .4, the median: 1.12 / 1.16 / 1.18, .61 / .61 / .62, .79 /
-// .76 / .83.
+// 2000000: a product with a tenth behind takes .06, .16, .29 ms more, defragmenting .25, .33, .21.
+// Rounds of bench dynamic with .2 / .35, the median: .99 / .99, .55 / .56, .69 / .71.
 constexpr double most_debt = .2;
 
 template <class V, class I>
@@ -264,7 +220,7 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
   if (!is_empty && !m.compact) {
     m.debt += static_cast<double>(m.entries - m.in_first) / static_cast<double>(m.entries);
     if (m.holes || m.debt > most_debt)
-      gather(m);
+      defragment(m, false, false);
   }
   if (!is_empty && !m.planned)
     make_plan(m);
@@ -275,16 +231,16 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
     cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
     if (s.code != cuda_status::fine)
       throw failure{s};
-    launch(behind_kernel<V, I>, ceil_div(m.grown_rows, std::size_t{each_threads}), each_threads,
-           stream, alpha, m.view(), m.grown_rows, x, y);
+    launch_early(behind_kernel<V, I>, ceil_div(m.grown_rows, std::size_t{behind_rows}),
+                 behind_threads, stream, alpha, m.view(), m.grown_rows, x, y);
   });
 }
 
 template <class V, class I>
 cuda_dynamic_shape shape(matrix<V, I> const& m) {
   cuda_dynamic_shape s{m.entries, m.capacity, static_cast<std::size_t>(1 + m.levels), 0, m.compact};
-  for (owned const* o :
-       {&m.length, &m.first, &m.further, &m.col, &m.val, &m.found, &m.work, &m.row_ptr, &m.plan})
+  for (owned const* o : {&m.length, &m.first, &m.listed, &m.grown, &m.further, &m.col, &m.val,
+                         &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
     s.bytes += o->bytes();
   return s;
 }
@@ -307,8 +263,7 @@ void merge(matrix<V, I>& m, device_csr<V, I, I> const& b) {
 
 template <class V, class I>
 void grow(matrix<V, I>& m, std::size_t places) {
-  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<I>::max());
-  if (places > most)
+  if (places > static_cast<std::size_t>(std::numeric_limits<I>::max()))
     fail(errc::overflow, "dynamic_csr: %zu places do not fit a %d-bit index", places,
          static_cast<int>(8 * sizeof(I)));
   if (places > m.o.limit)
@@ -317,7 +272,7 @@ void grow(matrix<V, I>& m, std::size_t places) {
   if (places <= m.capacity)
     return;
   std::size_t const roomy = std::max(places + places / pool_part, 2 * m.capacity);
-  std::size_t const capacity = std::min({roomy, most, m.o.limit});
+  std::size_t const capacity = std::min(roomy, most_places(m));
   owned col = m.take(capacity, sizeof(I)), val = m.take(capacity, sizeof(V));
   copy(col.as<I>(), m.col.template as<I>(), m.used, m.stream());
   copy(val.as<V>(), m.val.template as<V>(), m.used, m.stream());
@@ -326,33 +281,8 @@ void grow(matrix<V, I>& m, std::size_t places) {
   m.capacity = capacity;
 }
 
-template <class V, class I>
-void defragment(matrix<V, I>& m, bool sort, bool combine) {
-  if (m.entries == 0 && m.compact)
-    return;
-  if (!m.compact)
-    gather(m);
-  if (m.entries == 0)
-    return;
-  if (combine) {
-    canonical<V, I, I> const c(m.as_csr(), m.o.stream);
-    if (c.view.col == m.col.template as<I>())
-      return;
-    m.entries = m.used = m.in_first = static_cast<std::size_t>(c.view.nnz);
-    copy(m.col.template as<I>(), c.view.col, m.entries, m.stream());
-    copy(m.val.template as<V>(), c.view.val, m.entries, m.stream());
-    take_pointers(m, c.view.row_ptr);
-  } else if (sort) {
-    sort_rows(m);
-  } else {
-    return;
-  }
-  m.planned = false;
-}
-
 #define TULLE_DYNAMIC_CELL(tag, V, I, O)                                                           \
   template void grow(matrix<V, I>&, std::size_t);                                                  \
-  template void defragment(matrix<V, I>&, bool, bool);                                             \
   extern cuda_spmv_kernel const spmv_csr_##tag;                                                    \
   extern cuda_dynamic_kernel const dynamic_##tag;                                                  \
   cuda_dynamic_kernel const dynamic_##tag = cell<V, I>::template table<&spmv_csr_##tag>();

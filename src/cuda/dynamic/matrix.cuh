@@ -51,15 +51,23 @@ private:
   std::size_t bytes_ = 0;
 };
 
-/// What a batch finds out on the device, and the host reads when it is through.
+/// What a batch finds out on the device.
 struct findings {
   unsigned long long bad;    // n less the first entry that is outside; 0: none is
   unsigned long long places; // wanted
   unsigned long long grown;  // rows that are not listed yet
   unsigned long long fresh, removed;
-  int levels; // tables wanted
-  int full;   // a row has no segment left
-  int holes;  // a row has fewer entries than its first segment has places
+  int levels;      // tables wanted
+  int full;        // a row has no segment left
+  int holes;       // a row has fewer entries than its first segment has places
+  unsigned listed; // entries of rows that have several: counted.cuh
+  unsigned crowds; // rows that have many
+};
+
+/// The same as the host hears it, in pinned memory; `number` is that of the try, and comes last.
+struct notice {
+  findings found;
+  unsigned number;
 };
 
 /// How segments are given, as numbers.
@@ -70,16 +78,19 @@ struct growth {
   std::size_t used; // places
   std::size_t capacity;
   std::size_t grown, most_grown; // rows
+  bool tight;                    // no slack: there are no places for it
 };
 
-/// What kernels of a batch read, on the device; the host has its twin.
+/// What the kernels of a batch are given.
 template <class V, class I>
-struct posted {
-  findings found;
-  I const *row, *col;
+struct batch {
+  std::size_t n;
+  I const *row, *col; // as they came
   V const* val;
   fragments<V, I> a;
   growth g;
+  findings* found;
+  findings* next; // of the next batch: the first kernel of this one clears them
 };
 
 template <class V, class I>
@@ -99,10 +110,12 @@ struct matrix {
   owned further; // tables of segments
   int levels = 0;
   owned col, val;
-  owned found;                     // posted, there
-  posted<V, I>* post = nullptr;    // and here, pinned
-  cudaGraphExec_t graph = nullptr; // of a batch of so many entries
-  std::size_t graph_entries = 0, last_entries = 0;
+  owned found; // of this batch and the next, in turns
+  int turn = 0;
+  notice* heard = nullptr; // pinned
+  unsigned tries = 0;
+  owned tallies;           // of rows: counted.cuh
+  bool is_tallied = false; // they are not all zero
   owned work;              // of batches
   std::size_t counted = 0; // entries that it is for
   std::size_t room_bytes = 0;
@@ -113,12 +126,6 @@ struct matrix {
   cuda_spmv_kernel const* csr = nullptr;
   cudaEvent_t order = nullptr;
 
-  posted<V, I>* posted_there() const { return found.as<posted<V, I>>(); }
-  void drop_graph() {
-    if (graph)
-      cudaGraphExecDestroy(graph);
-    graph = nullptr;
-  }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(o.stream); }
   std::size_t pitch() const { return (static_cast<std::size_t>(rows) + 31) / 32 * 32; }
   fragments<V, I> view() const {
@@ -147,23 +154,32 @@ struct matrix {
   matrix(cuda_dynamic_options const& options, cuda_spmv_kernel const* csr_kernel)
       : o(options), rows(static_cast<I>(options.rows)), cols(static_cast<I>(options.cols)),
         csr(csr_kernel) {
-    TULLE_CUDA(cudaMallocHost, &post, sizeof(posted<V, I>));
+    TULLE_CUDA(cudaMallocHost, &heard, sizeof(notice));
+    *heard = {};
     TULLE_CUDA(cudaEventCreateWithFlags, &order, cudaEventDisableTiming);
   }
   ~matrix() {
     if (order)
       cudaEventDestroy(order);
-    drop_graph();
-    cudaFreeHost(post);
+    cudaFreeHost(heard);
   }
   matrix(matrix const&) = delete;
   matrix& operator=(matrix const&) = delete;
 };
 
+/// Places that a pool may have.
+template <class V, class I>
+std::size_t most_places(matrix<V, I> const& m) {
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<I>::max());
+  return m.o.limit < most ? m.o.limit : most;
+}
+
 // matrix.cu
 /// A pool of at least so many places, with the entries where they are.
 template <class V, class I>
 void grow(matrix<V, I>& m, std::size_t places);
+
+// defragment.cu
 /// All rows in their first segments, as they are or sorted, or sorted and added up.
 template <class V, class I>
 void defragment(matrix<V, I>& m, bool sort, bool combine);

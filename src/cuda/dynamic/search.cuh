@@ -41,14 +41,14 @@ struct wanted {
 
 /// A warp each entry; those that are the first of their row have work.
 template <class V, class I>
-__global__ void plan_search_kernel(wanted<V, I> b, run<I>* runs, posted<V, I>* posted) {
+__global__ void plan_search_kernel(wanted<V, I> b, plans<I> to, batch<V, I> of) {
   std::size_t const k = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
   int const lane = threadIdx.x % 32;
-  findings* const f = &posted->found;
+  findings* const f = of.found;
   if (f->bad != 0 || k >= b.n || (k > 0 && b.row[k - 1] == b.row[k]))
     return;
-  fragments<V, I> const a = posted->a;
-  growth const g = posted->g;
+  fragments<V, I> const& a = of.a;
+  growth const& g = of.g;
   I const i = b.row[k];
   std::size_t const end = end_of(b.row, b.n, k);
   for (std::size_t q = k + lane; q < end; q += 32)
@@ -66,27 +66,27 @@ __global__ void plan_search_kernel(wanted<V, I> b, run<I>* runs, posted<V, I>* p
   fresh = reduce<32>(fresh);
   if (lane != 0)
     return;
-  run<I> r = plan_row(a, g, i, static_cast<std::size_t>(fresh), f);
-  if (r.size != 0) {
-    r.begin =
-        static_cast<I>(g.used + atomicAdd(&f->places, static_cast<unsigned long long>(r.size)));
-    if (r.level == 0)
-      r.number = static_cast<I>(g.grown + atomicAdd(&f->grown, 1ull));
+  plan<I> p = plan_row(a, g, i, static_cast<std::size_t>(fresh), f);
+  if (p.e.size != 0) {
+    p.r.begin =
+        static_cast<I>(g.used + atomicAdd(&f->places, static_cast<unsigned long long>(p.e.size)));
+    if (p.r.level == 0)
+      p.e.number = static_cast<I>(g.grown + atomicAdd(&f->grown, 1ull));
   }
-  runs[k] = r;
+  to.set(k, p);
 }
 
 template <class V, class I>
-__global__ void change_kernel(wanted<V, I> b, run<I> const* runs, posted<V, I>* posted) {
+__global__ void change_kernel(wanted<V, I> b, plans<I> planned, batch<V, I> of) {
   std::size_t const k = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
   int const lane = threadIdx.x % 32;
   unsigned const before = (1u << lane) - 1;
-  if (!is_fine(*posted) || k >= b.n || (k > 0 && b.row[k - 1] == b.row[k]))
+  if (!is_fine(of) || k >= b.n || (k > 0 && b.row[k - 1] == b.row[k]))
     return;
-  fragments<V, I> const a = posted->a;
-  findings* const f = &posted->found;
+  fragments<V, I> const& a = of.a;
+  findings* const f = of.found;
   I const i = b.row[k];
-  run<I> const r = runs[k];
+  run<I> const r = planned.runs[k];
   std::size_t const end = end_of(b.row, b.n, k);
   I kept = 0;
   for (I p0 = 0; p0 < r.length; p0 += 32) {
@@ -133,7 +133,7 @@ __global__ void change_kernel(wanted<V, I> b, run<I> const* runs, posted<V, I>* 
   __syncwarp();
   if (lane != 0)
     return;
-  settle(a, i, r, kept + fresh, f);
+  settle(a, i, r, planned.extents[k], kept + fresh, f);
   if (fresh != 0)
     atomicAdd(&f->fresh, static_cast<unsigned long long>(fresh));
   if (kept != r.length)
@@ -141,11 +141,11 @@ __global__ void change_kernel(wanted<V, I> b, run<I> const* runs, posted<V, I>* 
 }
 
 template <class V, class I>
-__global__ void scale_rows_kernel(wanted<V, I> b, posted<V, I> const* posted) {
+__global__ void scale_rows_kernel(wanted<V, I> b, batch<V, I> of) {
   std::size_t const k = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
-  if (posted->found.bad != 0 || k >= b.n || (k > 0 && b.row[k - 1] == b.row[k]))
+  if (of.found->bad != 0 || k >= b.n || (k > 0 && b.row[k - 1] == b.row[k]))
     return;
-  fragments<V, I> const a = posted->a;
+  fragments<V, I> const& a = of.a;
   I const i = b.row[k];
   std::size_t const end = end_of(b.row, b.n, k);
   for (I p = threadIdx.x % 32; p < a.length[i]; p += 32) {

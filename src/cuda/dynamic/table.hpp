@@ -24,6 +24,7 @@ struct cuda_dynamic_options {
   int segments;
   bool combine; // duplicates at once
   bool combine_at_defragmenting;
+  bool exact;        // rows have their entries in the order they came
   std::size_t limit; // places
   long long rows, cols;
 };
@@ -64,7 +65,7 @@ struct cuda_dynamic_module {
   int version;                                    // must be cuda_dynamic_version of the library
   cuda_dynamic_kernel const* (*kernel)(int type); // nullptr where none is built
 };
-inline constexpr int cuda_dynamic_version = 1;
+inline constexpr int cuda_dynamic_version = 2;
 
 } // namespace tulle
 
