@@ -26,8 +26,9 @@ constexpr std::size_t sample_stretches = 8;
 // panels fem and lattice), and where it is not (rmat:18:16; of scsr lattice; of ell, which
 // refuses rmat, a guess). Double, 32-bit indices, two threads of Zen 4. dia's `far`, panels and
 // scsr are from another run, the latter two scaled by what csr or cmrs had in both; so is the
-// jds family, from poisson2d5:1000, fem:60000 and rmat:17:16, and the bicrs family, from banded,
-// poisson2d5:1000 and rmat:17:16 on one thread. Conversion, in products of csr, is a guess: on
+// jds family, from poisson2d5:1000, fem:60000 and rmat:17:16, the bicrs family, from banded,
+// poisson2d5:1000 and rmat:17:16 on one thread, and csr_adaptive, brc and acsr, from
+// poisson2d5:2000, fem:60000 and rmat:18:16. Conversion, in products of csr, is a guess: on
 // fem:60000, best of a loop, csr5 2.8, sell 5.6, bcsr 7.7, hyb 8.9, cmrs 9.8; medians of a
 // benchmark, which come to twice that, csc 13, ell 23, dia 31, scsr 33.
 struct experience {
@@ -76,6 +77,12 @@ experience experience_of(format f) {
     return {.48, .16, 15};
   case format::vbicrs:
     return {.71, .42, 20};
+  case format::acsr:
+    return {.55, .27, 5};
+  case format::csr_adaptive:
+    return {.78, .38, 5};
+  case format::brc:
+    return {.68, .41, 8};
   }
   return {.9, .4, 15};
 }

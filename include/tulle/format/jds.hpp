@@ -72,6 +72,7 @@ struct jds_options {
   void fields(F&& f) {
     f("split", split);
   }
+  static constexpr char const* on_cuda = "split=8"; // a thread a row: no row may be long
   static constexpr char const* variants[] = {"split=0", "split=1", "split=3"};
 };
 
@@ -128,16 +129,28 @@ void jds<V, I, O>::validate() const {
     view().validate(); // says so
 }
 
+namespace detail {
+
+/// Where the diagonals of all rows that are not kept apart begin, and where the last ends.
+template <class O>
+array<O> jds_diagonals(length_order<O> const& order, cpu const& where) {
+  std::size_t const width =
+      order.longs < order.rows ? order.length_by_order(order.longs) : std::size_t{0};
+  array<O> diag_ptr(width + 1, where.memory);
+  diag_ptr[width] =
+      static_cast<O>(order.diagonals(order.longs, order.rows, width, 0, diag_ptr.data()));
+  return diag_ptr;
+}
+
+} // namespace detail
+
 template <class V, class I, class O>
 jds<V, I, O> jds<V, I, O>::from_csr(csr_view<V, I, O> a, jds_options o, cpu const& where) {
   detail::check_jds_options("jds", 1, o.split);
   detail::canonical<V, I, O> const c(a, where);
   detail::rows_by_length<V, I, O> order(c.view, o.split, where);
-  std::size_t const width = order.longs < order.rows ? order.length_at(order.longs) : 0;
-  array<O> diag_ptr(width + 1, where.memory);
-  std::size_t const stored = order.diagonals(order.longs, order.rows, width, 0, diag_ptr.data());
-  diag_ptr[width] = static_cast<O>(stored);
-  jds b(order, stored, where);
+  array<O> diag_ptr = detail::jds_diagonals(order, where);
+  jds b(order, static_cast<std::size_t>(diag_ptr.back()), where);
   b.diag_ptr = std::move(diag_ptr);
   detail::jds_fill(b, c.view, where);
   return b;

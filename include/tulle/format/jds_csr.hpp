@@ -93,6 +93,7 @@ struct jds_csr_options {
     f("split", split);
   }
   static constexpr char const* drawn = "section=2";
+  static constexpr char const* on_cuda = "split=8"; // a thread a row: no row may be long
   static constexpr char const* variants[] = {"section=1:split=0", "section=7:split=1",
                                              "section=4096"};
 };
@@ -157,35 +158,50 @@ void jds_csr<V, I, O>::validate() const {
     view().validate(); // says so
 }
 
+namespace detail {
+
+/// Where sections and their diagonals begin.
+template <class I, class O>
+struct jagged_sections {
+  array<I> place_ptr;
+  array<O> section_ptr, diag_ptr;
+
+  jagged_sections(length_order<O> const& order, int section, cpu const& where) {
+    auto const least = static_cast<std::size_t>(section);
+    std::size_t sections = 0, diags = 0; // no more than entries
+    order.each_section(least, [&](std::size_t, std::size_t, std::size_t width) {
+      ++sections;
+      diags += width;
+    });
+    place_ptr = array<I>(sections + 1, where.memory);
+    section_ptr = array<O>(sections + 1, where.memory);
+    diag_ptr = array<O>(diags + 1, where.memory);
+    std::size_t s = 0, d = 0, stored = 0;
+    order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
+      place_ptr[s] = static_cast<I>(first);
+      section_ptr[s++] = static_cast<O>(d);
+      stored = order.diagonals(first, last, width, stored, diag_ptr.data() + d);
+      d += width;
+    });
+    place_ptr[sections] = static_cast<I>(order.rows);
+    section_ptr[sections] = static_cast<O>(diags);
+    diag_ptr[diags] = static_cast<O>(stored);
+  }
+};
+
+} // namespace detail
+
 template <class V, class I, class O>
 jds_csr<V, I, O> jds_csr<V, I, O>::from_csr(csr_view<V, I, O> a, jds_csr_options o,
                                             cpu const& where) {
   detail::check_jds_options("jds_csr", o.section, o.split);
   detail::canonical<V, I, O> const c(a, where);
   detail::rows_by_length<V, I, O> order(c.view, o.split, where);
-  auto const least = static_cast<std::size_t>(o.section);
-  std::size_t sections = 0, diags = 0; // no more than entries
-  order.each_section(least, [&](std::size_t, std::size_t, std::size_t width) {
-    ++sections;
-    diags += width;
-  });
-  array<I> place_ptr(sections + 1, where.memory);
-  array<O> section_ptr(sections + 1, where.memory);
-  array<O> diag_ptr(diags + 1, where.memory);
-  std::size_t s = 0, d = 0, stored = 0;
-  order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
-    place_ptr[s] = static_cast<I>(first);
-    section_ptr[s++] = static_cast<O>(d);
-    stored = order.diagonals(first, last, width, stored, diag_ptr.data() + d);
-    d += width;
-  });
-  place_ptr[sections] = a.rows;
-  section_ptr[sections] = static_cast<O>(diags);
-  diag_ptr[diags] = static_cast<O>(stored);
-  jds_csr b(order, stored, where);
-  b.place_ptr = std::move(place_ptr);
-  b.section_ptr = std::move(section_ptr);
-  b.diag_ptr = std::move(diag_ptr);
+  detail::jagged_sections<I, O> to(order, o.section, where);
+  jds_csr b(order, static_cast<std::size_t>(to.diag_ptr.back()), where);
+  b.place_ptr = std::move(to.place_ptr);
+  b.section_ptr = std::move(to.section_ptr);
+  b.diag_ptr = std::move(to.diag_ptr);
   detail::jds_fill(b, c.view, where);
   return b;
 }

@@ -96,6 +96,7 @@ struct jds_ell_options {
     f("limit", limit);
   }
   static constexpr char const* drawn = "section=2";
+  static constexpr char const* on_cuda = "split=8"; // a thread a row: no row may be long
   static constexpr char const* variants[] = {"section=1:split=0", "section=7:split=1",
                                              "section=4096"};
 };
@@ -174,6 +175,43 @@ void jds_ell<V, I, O>::validate() const {
     view().validate(); // says so
 }
 
+namespace detail {
+
+/// Where sections begin; errc::unsupported where they would take too much room.
+template <class V, class I, class O>
+struct padded_sections {
+  array<I> place_ptr;
+  array<O> section_ptr;
+
+  padded_sections(length_order<O> const& order, jds_ell_options const& o, std::size_t csr_bytes,
+                  cpu const& where) {
+    auto const least = static_cast<std::size_t>(o.section);
+    std::size_t sections = 0;
+    double slots = 0; // what does not fit is known before anything is multiplied
+    order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
+      ++sections;
+      slots += static_cast<double>(last - first) * static_cast<double>(width);
+    });
+    check_room("jds_ell",
+               slots * (sizeof(V) + sizeof(I)) + 2. * static_cast<double>(order.rows) * sizeof(I) +
+                   static_cast<double>(sections) * (sizeof(I) + sizeof(O)) +
+                   static_cast<double>(order.rest) * (sizeof(V) + 2 * sizeof(I)),
+               csr_bytes, o.limit);
+    place_ptr = array<I>(sections + 1, where.memory);
+    section_ptr = array<O>(sections + 1, where.memory);
+    std::size_t s = 0, stored = 0;
+    order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
+      place_ptr[s] = static_cast<I>(first);
+      section_ptr[s++] = static_cast<O>(stored);
+      stored += (last - first) * width;
+    });
+    place_ptr[sections] = static_cast<I>(order.rows);
+    section_ptr[sections] = narrow<O>(stored, "number of entries with padding");
+  }
+};
+
+} // namespace detail
+
 template <class V, class I, class O>
 jds_ell<V, I, O> jds_ell<V, I, O>::from_csr(csr_view<V, I, O> a, jds_ell_options o,
                                             cpu const& where) {
@@ -181,30 +219,8 @@ jds_ell<V, I, O> jds_ell<V, I, O>::from_csr(csr_view<V, I, O> a, jds_ell_options
   detail::check_limit("jds_ell", o.limit);
   detail::canonical<V, I, O> const c(a, where);
   detail::rows_by_length<V, I, O> order(c.view, o.split, where);
-  auto const least = static_cast<std::size_t>(o.section);
-  std::size_t sections = 0;
-  double slots = 0; // what does not fit is known before anything is multiplied
-  order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
-    ++sections;
-    slots += static_cast<double>(last - first) * static_cast<double>(width);
-  });
-  detail::check_room("jds_ell",
-                     slots * (sizeof(V) + sizeof(I)) +
-                         2. * static_cast<double>(order.rows) * sizeof(I) +
-                         static_cast<double>(sections) * (sizeof(I) + sizeof(O)) +
-                         static_cast<double>(order.rest) * (sizeof(V) + 2 * sizeof(I)),
-                     detail::bytes_of(c.view), o.limit);
+  detail::padded_sections<V, I, O> to(order, o, detail::bytes_of(c.view), where);
   array<I> len(order.rows, where.memory);
-  array<I> place_ptr(sections + 1, where.memory);
-  array<O> section_ptr(sections + 1, where.memory);
-  std::size_t s = 0, stored = 0;
-  order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
-    place_ptr[s] = static_cast<I>(first);
-    section_ptr[s++] = static_cast<O>(stored);
-    stored += (last - first) * width;
-  });
-  place_ptr[sections] = a.rows;
-  section_ptr[sections] = narrow<O>(stored, "number of entries with padding");
   int const parts = detail::parts_for(order.rows, where.threads);
   detail::parallel(parts, [&](int part) {
     for (std::size_t p = detail::split(order.rows, part, parts),
@@ -212,10 +228,10 @@ jds_ell<V, I, O> jds_ell<V, I, O>::from_csr(csr_view<V, I, O> a, jds_ell_options
          p < end; ++p)
       len[p] = static_cast<I>(order.length_at(p));
   });
-  jds_ell b(order, stored, where);
+  jds_ell b(order, static_cast<std::size_t>(to.section_ptr.back()), where);
   b.len = std::move(len);
-  b.place_ptr = std::move(place_ptr);
-  b.section_ptr = std::move(section_ptr);
+  b.place_ptr = std::move(to.place_ptr);
+  b.section_ptr = std::move(to.section_ptr);
   detail::jds_fill(b, c.view, where);
   return b;
 }

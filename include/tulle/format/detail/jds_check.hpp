@@ -96,19 +96,25 @@ void check_long_rows(char const* format, View const& v) {
          static_cast<long long>(v.longs));
 }
 
+/// perm names each of the rows once.
+template <class I>
+void check_perm(char const* format, I const* perm, I rows) {
+  auto const n = static_cast<std::size_t>(rows);
+  check_indices((std::string(format) + ": perm").c_str(), perm, n, rows);
+  array<std::uint8_t> seen(n, std::uint8_t(0));
+  for (std::size_t p = 0; p < n; ++p)
+    if (seen[static_cast<std::size_t>(perm[p])]++)
+      fail(errc::bad_structure, "%s: perm[%zu] names row %lld again", format, p,
+           static_cast<long long>(perm[p]));
+}
+
 /// Every invariant, where the format's own pointers are known to be good.
 template <class View>
 void check_jds(char const* format, View const& v) {
   std::string const name = format;
-  auto const rows = static_cast<std::size_t>(v.rows);
-  check_indices((name + ": perm").c_str(), v.perm, rows, v.rows);
   check_indices((name + ": col").c_str(), v.col, static_cast<std::size_t>(v.stored), v.cols);
   check_indices((name + ": coo_col").c_str(), v.coo_col, static_cast<std::size_t>(v.rest), v.cols);
-  array<std::uint8_t> seen(rows, std::uint8_t(0));
-  for (std::size_t p = 0; p < rows; ++p)
-    if (seen[static_cast<std::size_t>(v.perm[p])]++)
-      fail(errc::bad_structure, "%s: perm[%zu] names row %lld again", format, p,
-           static_cast<long long>(v.perm[p]));
+  check_perm(format, v.perm, v.rows);
   check_long_rows(format, v);
   for (std::size_t s = 0; s < v.sections(); ++s)
     check_section(format, v.section(s));

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// ACSR, adaptive CSR: csr as it is, and its rows in bins by length: those of up to 2 entries, of
+/// up to 4, of up to 8, and so on.
+///
+///     1 . 2 .      row_ptr   0     2   3   4       7
+///     . 3 . .      col       0 2   1   3   0 1 2
+///     . . . 4      val       1 2   3   4   5 6 7
+///     5 6 7 .      bin_ptr   0       3   4
+///                  bin_row   0 1 2   3
+///
+/// Good for   rows of very different lengths: each gets the kernel for its length, and csr is left
+/// as it is.
+/// Bad for    rows of one length: the list of rows says nothing and is read all the same.
+/// Space      (V + I) * nnz + (O + I) * rows, and a few words.
+/// From       Liu, thesis 2015, sec. 5.4.7; Ashari et al., SC 2014. Unlike theirs, rows of any
+/// length are shared out by the lengths of their bin: no launches from the device.
+///
+/// Invariants (validate() checks all of them)
+///   row_ptr, col and val are a csr
+///   bin_ptr[0] == 0, non-decreasing, last == rows; at most 63 bins
+///   bin_row ascends within a bin; bin b > 0 has the rows of more than 2^b and up to 2^(b + 1)
+///   entries, the first bin all shorter ones
+#pragma once
+#include "tulle/format/csr.hpp"
+#include "tulle/format/detail/counting_sort.hpp"
+#include "tulle/format/ell.hpp"
+
+#include <bit>
+
+namespace tulle {
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct acsr_view {
+  using value = V;
+  using index = I;
+  using offset = O;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;
+  I bins = 0;
+  O const* row_ptr = nullptr; ///< rows + 1; may be null when rows == 0
+  I const* bin_ptr = nullptr; ///< bins + 1; may be null when rows == 0
+  I const* bin_row = nullptr; ///< rows
+  I const* col = nullptr;     ///< nnz
+  V const* val = nullptr;     ///< nnz
+
+  acsr_view() = default;
+  acsr_view(unchecked_t, csr_view<V, I, O, S> const& a, I bins, I const* bin_ptr, I const* bin_row)
+      : rows(a.rows), cols(a.cols), nnz(a.nnz), bins(bins), row_ptr(a.row_ptr), bin_ptr(bin_ptr),
+        bin_row(bin_row), col(a.col), val(a.val) {}
+  /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
+  acsr_view(csr_view<V, I, O> const& a, std::span<I const> bin_ptr,
+            std::span<I const> bin_row) requires(S == space::host);
+
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    f("row_ptr", row_ptr, row_ptr || rows > 0 ? static_cast<std::size_t>(rows) + 1 : 0);
+    f("bin_ptr", bin_ptr, bin_ptr || bins > 0 ? static_cast<std::size_t>(bins) + 1 : 0);
+    f("bin_row", bin_row, static_cast<std::size_t>(rows));
+    f("col", col, static_cast<std::size_t>(nnz));
+    f("val", val, static_cast<std::size_t>(nnz));
+  }
+
+  void validate() const;
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return as_csr().to_csr(where); }
+  /// The same without bins.
+  csr_view<V, I, O, S> as_csr() const { return {unchecked, rows, cols, nnz, row_ptr, col, val}; }
+};
+
+struct acsr_options {};
+
+template <class V, class I = std::int32_t, class O = I>
+struct acsr {
+  using options = acsr_options;
+
+  I rows = 0;
+  I cols = 0;
+  array<O> row_ptr;
+  array<I> bin_ptr;
+  array<I> bin_row;
+  array<I> col;
+  array<V> val;
+
+  acsr() = default;
+  static acsr from_csr(csr_view<V, I, O> a, acsr_options = {}, cpu const& where = {});
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  /// New values on the same pattern; errc::bad_structure if the pattern differs.
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  acsr_view<V, I, O> view() const {
+    return {unchecked, as_csr(), static_cast<I>(bin_ptr.empty() ? 0 : bin_ptr.size() - 1),
+            bin_ptr.data(), bin_row.data()};
+  }
+  void validate() const {
+    acsr_view<V, I, O>(csr_view<V, I, O>(rows, cols, row_ptr, col, val), bin_ptr, bin_row);
+  }
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(acsr const&, acsr const&) = default;
+
+private:
+  csr_view<V, I, O> as_csr() const {
+    return {unchecked,      rows,       cols,      static_cast<O>(val.size()),
+            row_ptr.data(), col.data(), val.data()};
+  }
+};
+
+namespace detail {
+
+constexpr int most_bins = 63; // a length is less than 2^63
+
+/// The bin of a row of that many entries.
+constexpr std::size_t bin_of(std::uint64_t length) {
+  return length <= 2 ? 0 : static_cast<std::size_t>(std::bit_width(length - 1)) - 1;
+}
+/// The entries that a row of bin b has at most. Inlined: kernels may not leave it to the linker.
+[[gnu::always_inline]] constexpr std::int64_t most_in_bin(int b) {
+  return b >= 62 ? INT64_MAX : std::int64_t(2) << b;
+}
+
+} // namespace detail
+
+template <class V, class I, class O, space S>
+acsr_view<V, I, O, S>::acsr_view(csr_view<V, I, O> const& a, std::span<I const> bin_ptr,
+                                 std::span<I const> bin_row) requires(S == space::host)
+    : acsr_view(unchecked, a, I(0), bin_ptr.data(), bin_row.data()) {
+  detail::check_shape("acsr", rows, cols);
+  if (bin_row.size() != static_cast<std::size_t>(rows))
+    fail(errc::bad_structure, "acsr: bin_row has %zu elements, expected %lld", bin_row.size(),
+         static_cast<long long>(rows));
+  if (bin_ptr.empty())
+    this->bin_ptr = nullptr;
+  else
+    bins = narrow<I>(bin_ptr.size() - 1, "number of bins");
+  validate();
+}
+
+template <class V, class I, class O, space S>
+void acsr_view<V, I, O, S>::validate() const {
+  as_csr().validate();
+  if (bins < 0 || bins > detail::most_bins)
+    fail(errc::bad_structure, "acsr: %lld bins, expected 0 to %d", static_cast<long long>(bins),
+         detail::most_bins);
+  auto const n = static_cast<std::size_t>(bins);
+  detail::check_pointers("acsr: bin_ptr", bin_ptr, n, rows);
+  detail::check_indices("acsr: bin_row", bin_row, static_cast<std::size_t>(rows), rows);
+  // A row has one bin and ascends in it: so each is there once.
+  for (std::size_t b = 0; b < n; ++b)
+    for (auto q = static_cast<std::size_t>(bin_ptr[b]);
+         q < static_cast<std::size_t>(bin_ptr[b + 1]); ++q) {
+      I const i = bin_row[q];
+      if (std::cmp_greater(q, bin_ptr[b]) && i <= bin_row[q - 1])
+        fail(errc::bad_structure, "acsr: bin_row[%zu] is %lld after %lld, expected ascending", q,
+             static_cast<long long>(i), static_cast<long long>(bin_row[q - 1]));
+      auto const length = static_cast<std::size_t>(row_ptr[i + 1] - row_ptr[i]);
+      if (detail::bin_of(length) != b)
+        fail(errc::bad_structure, "acsr: row %lld of %zu entries is in bin %zu",
+             static_cast<long long>(i), length, b);
+    }
+}
+
+template <class V, class I, class O>
+acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options, cpu const& where) {
+  csr<V, I, O> c = csr<V, I, O>::from_csr(a, {}, where);
+  auto const n = static_cast<std::size_t>(c.rows);
+  auto const bin = [ptr = c.row_ptr.data()](std::size_t i) {
+    return detail::bin_of(static_cast<std::uint64_t>(ptr[i + 1] - ptr[i]));
+  };
+  acsr b;
+  b.rows = c.rows;
+  b.cols = c.cols;
+  b.bin_row = array<I>(n, where.memory);
+  auto const longest =
+      static_cast<std::uint64_t>(n == 0 ? O(0) : detail::longest_row(c.row_ptr.data(), n, where));
+  b.bin_ptr = detail::counting_sort<I>(
+      n == 0 ? 0 : detail::bin_of(longest) + 1, n,
+      [&](int part, int parts, auto&& f) {
+        for (std::size_t i = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
+             i < end; ++i)
+          f(bin(i), static_cast<I>(i));
+      },
+      [to = b.bin_row.data()](std::size_t at, I const*, I i) { to[at] = i; }, where);
+  b.row_ptr = std::move(c.row_ptr);
+  b.col = std::move(c.col);
+  b.val = std::move(c.val);
+  return b;
+}
+
+template <class V, class I, class O>
+void acsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::refill_rows("acsr", rows, cols, view().nnz, a, row_ptr.data(), col.data(), val.data(),
+                      where);
+}
+
+} // namespace tulle

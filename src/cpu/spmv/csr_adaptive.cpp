@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// src/cpu/spmv/csr_adaptive.cpp:  y = alpha*A*x + beta*y, A in CSR-Adaptive.
+//
+// A block is the unit that threads are dealt: its rows as rows.hpp takes them, or its part of a
+// long row, which are added in order. Blocks depend on the matrix alone, and so do the bits. The
+// transpose is that of csr. Bytes that must move, double with 32-bit indices: 12 an entry, 12 a
+// row, 8 a column and 4 a block.
+#include "tulle/format/csr_adaptive.hpp"
+
+#include "cpu/spmv/pieces.hpp"
+#include "cpu/spmv/rows.hpp"
+#include "cpu/spmv/scatter.hpp"
+#include "kernel/instantiate.hpp"
+
+namespace tulle::simd::TULLE_ISA {
+namespace {
+
+template <class V, class I, class O>
+std::size_t prepare(csr_adaptive_view<V, I, O> const& a, plan_view& p) {
+  if (p.transposed)
+    return prepare_scatter<V>(a.col, a.nnz, p);
+  p.method = "blocks of rows";
+  return pieces<V>{a.blocks, p.threads}.bytes();
+}
+
+// Rows from one at which no run of one length began to the next that is looked at; others have not
+// been measured.
+constexpr std::int64_t rows_between_looks = 8;
+
+/// Rows [i, end), each whole.
+template <bool streaming, class V, class I, class O>
+HWY_INLINE void block_rows(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V beta, V* y,
+                           bool overwrite, std::int64_t i, std::int64_t end) {
+  while (i < end) {
+    std::int64_t const k = a.row_ptr[i];
+    std::int64_t const row_end = a.row_ptr[i + 1];
+    if (row_end - k >= vector_from) {
+      update(y + i, alpha, dot<streaming>(a.val, a.col, x, k, row_end), beta, overwrite);
+      ++i;
+      continue;
+    }
+    i = short_run<streaming>(a.row_ptr, a.col, a.val, x, alpha, beta, y, overwrite, i, end,
+                             INT64_MAX);
+    std::int64_t const stop = i + rows_between_looks < end ? i + rows_between_looks : end;
+    i = short_rows(a.row_ptr, a.col, a.val, x, alpha, beta, y, overwrite, i, stop, INT64_MAX);
+  }
+}
+
+template <bool streaming, class V, class I, class O>
+void multiply_blocks(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V beta, V* y,
+                     plan_view const& p) {
+  bool const overwrite = beta == V{};
+  std::int64_t const most = static_cast<std::int64_t>(a.entries) * detail::long_row_blocks;
+  pieces<V>{a.blocks, p.threads}.run(
+      alpha, y, p.work, [=](std::int64_t first, std::int64_t last, piece<V>* left) {
+        std::int64_t part = 0; // of the row that block b is a part of
+        for (std::int64_t b = first; b > 0 && a.row_block[b] == a.row_block[b - 1]; --b)
+          ++part;
+        for (std::int64_t b = first; b < last; ++b) {
+          std::int64_t const i = a.row_block[b];
+          std::int64_t const end = a.row_block[b + 1];
+          left[b].row = -1;
+          if (part == 0 && i != end) {
+            block_rows<streaming>(alpha, a, x, beta, y, overwrite, i, end);
+            continue;
+          }
+          std::int64_t const k = a.row_ptr[i] + part * most;
+          std::int64_t const row_end = a.row_ptr[i + 1];
+          V const sum = dot<streaming>(a.val, a.col, x, k, k + most < row_end ? k + most : row_end);
+          if (part == 0)
+            update(y + i, alpha, sum, beta, overwrite);
+          else
+            left[b] = {i, sum};
+          part = i == end ? part + 1 : 0;
+        }
+      });
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V beta, V* y,
+          plan_view const& p) {
+  if (p.transposed)
+    scatter_lines(alpha, a.row_ptr, a.col, a.val, a.rows, a.cols, a.nnz, x, beta, y, p);
+  else if (p.streaming)
+    multiply_blocks<true>(alpha, a, x, beta, y, p);
+  else
+    multiply_blocks<false>(alpha, a, x, beta, y, p);
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_SPMV(csr_adaptive)
+
+} // namespace tulle::simd::TULLE_ISA

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// y = alpha A x + beta y, A in ACSR.
+//
+// Ashari et al., SC 2014: a bin has as many lanes a row as its lengths ask for. All bins are one
+// launch; a thread block finds its bin by its number. Rows beyond a warp's share come first and are
+// added up by a block, in parts where they are beyond its share too, which a second launch adds in
+// order. The blocks of other bins run in the order of their first rows, so that neighbours in
+// different bins find each other's lines of the matrix and of y in the cache.
+#include "tulle/format/acsr.hpp"
+
+#include "cuda/each.cuh"
+#include "cuda/primitive/block.cuh"
+#include "cuda/spmv/ell_rows.cuh"
+#include "cuda/turn.cuh"
+
+namespace tulle::simt {
+namespace {
+
+template <class V, class I, class O>
+using view = acsr_view<V, I, O, space::device>;
+
+// us of a product, double, H200, blocks bin by bin and in the order of rows, in two runs: circuit
+// 2000000 116, 93; rmat 21 16 264, 274 (other formats took 1.05 times as long in the second); fem
+// 500000 115, 119; lattice 4000000 78, 84; poisson2d5 4096 465, 501. Other widths and batches have
+// not been measured.
+constexpr int threads = 256;
+constexpr int batch = 4;     // loads of a lane in flight; a lane of a short row has no more entries
+constexpr int lane_bins = 7; // bins below: so many lanes that each has up to `batch` entries
+constexpr int warp_bins = 11;               // bins below: a warp a row
+constexpr std::int64_t part_entries = 4096; // of a row that a block takes
+
+__host__ __device__ constexpr int lanes_of(int b) {
+  return b < 2 ? 1 : b < lane_bins ? 1 << (b - 1) : 32;
+}
+/// Parts of a row of bin b, from warp_bins on.
+__host__ __device__ constexpr std::int64_t parts_of(int b) {
+  return b < 11 ? 1 : std::int64_t{1} << (b - 11);
+}
+static_assert(lanes_of(lane_bins) * batch == 128 && parts_of(12) * part_entries == 8192);
+
+/// Where bins begin among places, and among the blocks of the launch, the last bin first.
+template <class I>
+struct bins_at {
+  int bins;
+  I place[detail::most_bins + 1] = {};
+  unsigned block[detail::most_bins + 1] = {}; // [b]: the first of bin b - 1, and the end of bin b
+
+  explicit bins_at(int bins, plan_view const& p) : bins(bins) {
+    std::size_t blocks = 0;
+    place[bins] = static_cast<I>(p.info[bins]);
+    for (int b = bins - 1; b >= 0; --b) {
+      place[b] = static_cast<I>(p.info[b]);
+      auto const rows = static_cast<std::size_t>(place[b + 1] - place[b]);
+      blocks += b < warp_bins ? ceil_div(rows, static_cast<std::size_t>(threads / lanes_of(b)))
+                              : rows * static_cast<std::size_t>(parts_of(b));
+      if (blocks > most_blocks)
+        check(cudaErrorInvalidConfiguration, "launch: more blocks than a grid holds");
+      block[b] = static_cast<unsigned>(blocks);
+    }
+  }
+  /// The bin of a block.
+  __device__ int bin_of(unsigned number) const {
+    int b = bins - 1;
+    while (number >= block[b])
+      --b;
+    return b;
+  }
+  /// The first block of bin b.
+  __host__ __device__ unsigned first_block(int b) const { return b + 1 < bins ? block[b + 1] : 0; }
+  /// Of a block of a bin below warp_bins: the first place.
+  __device__ std::size_t first_place(int b, unsigned number) const {
+    return static_cast<std::size_t>(place[b]) +
+           static_cast<std::size_t>(number - first_block(b)) * (threads / lanes_of(b));
+  }
+  std::size_t blocks() const { return blocks_from(0); }
+  /// Blocks, and rows, of the bins from b on.
+  std::size_t blocks_from(int b) const { return b < bins ? block[b] : 0; }
+  std::size_t rows_from(int b) const {
+    return b < bins ? static_cast<std::size_t>(place[bins] - place[b]) : 0;
+  }
+};
+
+/// What lane number `lane` of `lanes` has of entries [k, end), added up.
+template <int lanes, class V, class I, class O>
+__device__ V sum_row(view<V, I, O> const& a, O k, O end, int lane, V const* x) {
+  constexpr std::integral_constant<int, lanes> stride;
+  int const mine = (static_cast<int>(end - k) - lane + lanes - 1) / lanes;
+  return sum_steps<batch>(a.val + k + lane, stride, a.col + k + lane, stride, 0, mine, batch, x);
+}
+
+/// A row for each `lanes` lanes of the block.
+template <int lanes, class V, class I, class O>
+__device__ void add_bin(V alpha, view<V, I, O> const& a, std::size_t first, std::size_t end,
+                        V const* x, V beta, V* y) {
+  std::size_t const q = first + threadIdx.x / lanes;
+  int const lane = threadIdx.x % lanes;
+  I const i = q < end ? a.bin_row[q] : I(0);
+  V sum = 0;
+  if (q < end)
+    sum = sum_row<lanes>(a, a.row_ptr[i], a.row_ptr[i + 1], lane, x);
+  sum = reduce<lanes>(sum);
+  if (q < end && lane == 0)
+    update(y + i, alpha, sum, beta);
+}
+
+template <class V, class I, class O>
+__global__ void __launch_bounds__(threads, sizeof(I) == 4 ? 6 : 4)
+    bins_kernel(V alpha, view<V, I, O> a, bins_at<I> at, O const* order, unsigned long_blocks,
+                V const* x, V beta, V* y, V* part) {
+  __shared__ block_room<V> room;
+  wait_for_launch_before();
+  if (blockIdx.x < long_blocks) {
+    int const b = at.bin_of(blockIdx.x);
+    std::size_t const number = blockIdx.x - at.first_block(b);
+    auto const parts = static_cast<std::size_t>(parts_of(b));
+    I const i = a.bin_row[static_cast<std::size_t>(at.place[b]) + number / parts];
+    O const end = a.row_ptr[i + 1];
+    O const k = a.row_ptr[i] + static_cast<O>(number % parts * part_entries);
+    if (k >= end)
+      return;
+    V const sum = block_reduce<threads>(
+        sum_row<threads>(a, k, end - k < part_entries ? end : static_cast<O>(k + part_entries),
+                         static_cast<int>(threadIdx.x), x),
+        room);
+    if (threadIdx.x == 0) {
+      if (parts == 1)
+        update(y + i, alpha, sum, beta);
+      else
+        part[blockIdx.x] = sum;
+    }
+    return;
+  }
+  auto const block = static_cast<unsigned>(order[blockIdx.x - long_blocks]) + long_blocks;
+  int const b = at.bin_of(block);
+  std::size_t const first = at.first_place(b, block);
+  auto const end = static_cast<std::size_t>(at.place[b + 1]);
+  switch (lanes_of(b)) {
+  case 1:
+    return add_bin<1>(alpha, a, first, end, x, beta, y);
+  case 2:
+    return add_bin<2>(alpha, a, first, end, x, beta, y);
+  case 4:
+    return add_bin<4>(alpha, a, first, end, x, beta, y);
+  case 8:
+    return add_bin<8>(alpha, a, first, end, x, beta, y);
+  case 16:
+    return add_bin<16>(alpha, a, first, end, x, beta, y);
+  default:
+    return add_bin<32>(alpha, a, first, end, x, beta, y);
+  }
+}
+
+/// A warp for each row of several parts.
+template <class V, class I, class O>
+__global__ void join_kernel(V alpha, view<V, I, O> a, bins_at<I> at, V beta, V* y, V const* part) {
+  wait_for_launch_before();
+  std::size_t const q = static_cast<std::size_t>(at.place[warp_bins + 1]) +
+                        (blockIdx.x * std::size_t{threads} + threadIdx.x) / 32;
+  if (q >= static_cast<std::size_t>(a.rows))
+    return;
+  int b = warp_bins + 1;
+  while (q >= static_cast<std::size_t>(at.place[b + 1]))
+    ++b;
+  I const i = a.bin_row[q];
+  auto const parts = static_cast<std::int64_t>(
+      ceil_div<std::int64_t>(a.row_ptr[i + 1] - a.row_ptr[i], part_entries));
+  V const* const from =
+      part + at.first_block(b) + (q - static_cast<std::size_t>(at.place[b])) * parts_of(b);
+  V sum = 0;
+  for (std::int64_t k = threadIdx.x % 32; k < parts; k += 32)
+    sum += from[k];
+  sum = reduce<32>(sum);
+  if (threadIdx.x % 32 == 0)
+    update(y + i, alpha, sum, beta);
+}
+
+/// What the plan keeps: sums of parts, and the order of blocks.
+template <class V, class I, class O>
+struct kept {
+  std::size_t long_blocks, others;
+  V* part;
+  O* order;
+
+  kept(bins_at<I> const& at, carver& work)
+      : long_blocks(at.blocks_from(warp_bins)), others(at.blocks() - long_blocks),
+        part(work.take<V>(at.blocks_from(warp_bins + 1))), order(work.take<O>(others)) {}
+};
+
+template <class V, class I, class O>
+std::size_t prepare(view<V, I, O> a, plan_view& p) {
+  if (p.transposed)
+    refuse("acsr", "transposed products have no kernel; those of csr and csc do");
+  p.method = "bins in one launch";
+  if (a.bins == 0)
+    return 0;
+  int b = 0;
+  for (I const at : fetch(a.bin_ptr, static_cast<std::size_t>(a.bins) + 1, p.stream))
+    p.info[b++] = at;
+  carver work;
+  kept<V, I, O>(bins_at<I>(static_cast<int>(a.bins), p), work);
+  return work.used();
+}
+
+template <class V, class I, class O>
+void fill(view<V, I, O> a, plan_view const& p) {
+  bins_at<I> const at(static_cast<int>(a.bins), p);
+  carver work(p.work);
+  kept<V, I, O> const k(at, work);
+  if (k.others == 0)
+    return;
+  scratch<I> const keys(k.others, p.stream), sorted(k.others, p.stream);
+  each(k.others, p.stream, [=, key = keys.get()] __device__(std::size_t n) {
+    auto const block = static_cast<unsigned>(n + k.long_blocks);
+    key[n] = a.bin_row[at.first_place(at.bin_of(block), block)];
+  });
+  order_by(a.rows, static_cast<O>(k.others), static_cast<I const*>(keys.get()), sorted.get(),
+           k.order, p.stream);
+}
+
+template <class V, class I, class O>
+void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
+  bins_at<I> const at(static_cast<int>(a.bins), p);
+  carver work(p.work);
+  kept<V, I, O> const k(at, work);
+  launch_early(bins_kernel<V, I, O>, at.blocks(), threads, stream, alpha, a, at,
+               static_cast<O const*>(k.order), static_cast<unsigned>(k.long_blocks), x, beta, y,
+               k.part);
+  launch_early(join_kernel<V, I, O>,
+               ceil_div(at.rows_from(warp_bins + 1) * 32, std::size_t{threads}), threads, stream,
+               alpha, a, at, beta, y, static_cast<V const*>(k.part));
+}
+
+} // namespace
+
+TULLE_INSTANTIATE_CUDA_SPMV(acsr)
+
+} // namespace tulle::simt
