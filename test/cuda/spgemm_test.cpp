@@ -114,10 +114,21 @@ TEST_P(cuda_spgemm, has_the_bits_of_the_cpu) {
   }
 }
 
+/// Generated operands, b empty for a square, and what the path of their product has.
+struct road {
+  std::string a, b, path;
+};
+std::string expect_road(road const& r, type_tag type) {
+  any_matrix const a = as_type(random(r.a), type);
+  std::string const path =
+      r.b.empty() ? expect_square(a, r.a)
+                  : expect_product(a, as_type(random(r.b), type), r.a + " times " + r.b);
+  EXPECT_NE(path.find(r.path), std::string::npos) << r.a << ": " << path;
+  return path;
+}
+
 TEST_P(cuda_spgemm, takes_each_bin) {
-  struct {
-    std::string a, b, path;
-  } const cases[] = {
+  road const cases[] = {
       {"poisson2d5:30", "", " tiny"},
       {"lattice:900", "", "900 tiny"},
       {"poisson2d9:30", "", " small"},
@@ -133,14 +144,8 @@ TEST_P(cuda_spgemm, takes_each_bin) {
       {"random:60:40:400", "random:40:90000:900000", " tiled"},
       {"random:20:6000:20000", "random:6000:900000:60000", " scattered"},
   };
-  for (auto const& c : cases) {
-    any_matrix const a = as_type(random(c.a), type);
-    std::string const path =
-        c.b.empty() ? expect_square(a, c.a)
-                    : expect_product(a, as_type(random(c.b), type), c.a + " times " + c.b);
-    EXPECT_NE(path.find(c.path), std::string::npos) << c.a << ": " << path;
-    EXPECT_EQ(path.find("cuda/sm_"), 0u) << path;
-  }
+  for (road const& c : cases)
+    EXPECT_EQ(expect_road(c, type).find("cuda/sm_"), 0u) << c.a;
 }
 
 TEST_P(cuda_spgemm, does_as_it_is_told) {
@@ -255,9 +260,7 @@ TEST_P(cuda_spgemm, renews_the_values_of_a_plan) {
 
 // Where each product falls is kept where that is small, and there is memory for it.
 TEST_P(cuda_spgemm, plans_map_products) {
-  struct {
-    std::string a, b, path;
-  } const cases[] = {
+  road const cases[] = {
       {"poisson2d5:30", "", " 2 bytes a product"},
       {"lattice:900", "", " 2 bytes a product"},
       {"random:3000:3000:30000", "", " 2 bytes a product"},
@@ -266,13 +269,8 @@ TEST_P(cuda_spgemm, plans_map_products) {
       {"circuit:20000", "", " 4 bytes a product"},
       {"rmat:12:10", "", " 4 bytes a product"},
   };
-  for (auto const& c : cases) {
-    any_matrix const a = as_type(random(c.a), type);
-    std::string const path =
-        c.b.empty() ? expect_square(a, c.a)
-                    : expect_product(a, as_type(random(c.b), type), c.a + " times " + c.b);
-    EXPECT_NE(path.find(c.path), std::string::npos) << c.a << ": " << path;
-  }
+  for (road const& c : cases)
+    expect_road(c, type);
   any_matrix const arrow = as_type(rough(arrowhead(1200)), type); // 1200 products of one entry
   EXPECT_NE(expect_square(arrow, "arrow").find(" map "), std::string::npos);
   std::string const grouped = expect_square(as_type(random("fem:900"), type), "fem");

@@ -7,10 +7,10 @@
 #include "cuda/cub.cuh"
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/short.cuh"
+#include "cuda/spgemm/sort_pairs.cuh"
 #include "cuda/types.hpp"
 
 #include <bit>
-#include <cub/device/device_radix_sort.cuh>
 
 namespace tulle::simt {
 namespace {
@@ -25,19 +25,6 @@ constexpr int scattered_threads = 512; // of a row
 template <class V>
 constexpr number bytes_a_product = 2 * (sizeof(number) + sizeof(V)) + sizeof(number) + 2;
 constexpr std::size_t beside = std::size_t{1} << 20; // of CUB
-
-template <class V>
-void sort_products(number const* key, number* sorted, V const* val, V* sorted_val, number n,
-                   int bits, void* stream) {
-  auto const s = static_cast<cudaStream_t>(stream);
-  auto const all = static_cast<std::int64_t>(n);
-  std::size_t bytes = 0;
-  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, nullptr, bytes, key, sorted, val, sorted_val, all, 0,
-             bits, s);
-  scratch<char> const room(bytes, s);
-  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, room.get(), bytes, key, sorted, val, sorted_val, all,
-             0, bits, s);
-}
 
 /// Rows of A: all, or those of a list.
 template <class I>
@@ -161,8 +148,8 @@ void fill_rows(some_products<I> const& which, operand<V, I, O> const& a, operand
   scratch<V> const vals(n, stream), sorted_vals(n, stream);
   launch(expand_kernel<threads, true, V, I, O>, which.rows, threads, stream, which, a, a.val, b,
          b.val, keys.get(), vals.get());
-  sort_products<V>(keys.get(), sorted_keys.get(), vals.get(), sorted_vals.get(), n,
-                   which.column_bits + std::bit_width(which.rows), stream);
+  sort_pairs(keys.get(), sorted_keys.get(), vals.get(), sorted_vals.get(), n,
+             which.column_bits + std::bit_width(which.rows), stream);
   find_places(sorted_keys.get(), n, places.get(), stream);
   each(n, stream,
        [=, key = sorted_keys.get(), val = sorted_vals.get(),

@@ -17,10 +17,10 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/mapped.cuh"
+#include "cuda/spgemm/sort_pairs.cuh"
 #include "cuda/types.hpp"
 
 #include <bit>
-#include <cub/device/device_radix_sort.cuh>
 #include <limits>
 
 namespace tulle::simt {
@@ -146,19 +146,6 @@ struct map_making {
     return {0, 0, from, static_cast<unsigned>(to - from)};
   }
 };
-
-/// Equal keys keep their order.
-void sort_pairs(unsigned const* key, unsigned* sorted, unsigned const* val, unsigned* sorted_val,
-                number n, int bits, void* stream) {
-  auto const s = static_cast<cudaStream_t>(stream);
-  auto const all = static_cast<std::int64_t>(n);
-  std::size_t bytes = 0;
-  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, nullptr, bytes, key, sorted, val, sorted_val, all, 0,
-             bits, s);
-  scratch<char> const room(bytes, s);
-  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, room.get(), bytes, key, sorted, val, sorted_val, all,
-             0, bits, s);
-}
 
 /// The products of rows from `row` on, n of them, after `base` others.
 template <class Code, class I, class O>
