@@ -3,11 +3,10 @@
 // brc: the matrix of the thesis, array by array; where rows go on; arrays that are none.
 #include "tulle/format/brc.hpp"
 
+#include "support/broken.hpp"
 #include "support/expect.hpp"
 #include "support/liu.hpp"
 #include "support/zoo.hpp"
-
-#include <functional>
 
 namespace tulle::test::brc_test {
 namespace {
@@ -83,49 +82,39 @@ struct arrays {
 };
 
 TEST(brc, broken_arrays_are_refused) {
-  struct broken {
-    char const* what;
-    std::function<void(arrays&)> change;
-    std::vector<std::string> expected;
-  };
-  EXPECT_NO_THROW(arrays().view());
-  for (broken const& b : std::vector<broken>{
-           {"rows negative", [](arrays& m) { m.rows = -1; }, {"brc", "-1"}},
-           {"chunk", [](arrays& m) { m.chunk = 0; }, {"blocks of 0 rows"}},
-           {"width", [](arrays& m) { m.width = 0; }, {"by 0"}},
-           {"a row less in perm", [](arrays& m) { m.perm.pop_back(); }, {"perm has 2"}},
-           {"a length less", [](arrays& m) { m.len.pop_back(); }, {"len has 2"}},
-           {"a row twice", [](arrays& m) { m.perm[2] = 1; }, {"perm[2] names row 1 again"}},
-           {"row at the limit", [](arrays& m) { m.perm[2] = 3; }, {"perm[2] is 3"}},
-           {"length negative", [](arrays& m) { m.len[2] = -1; }, {"brc", "-1"}},
-           {"lengths ascend",
-            [](arrays& m) {
-              m.len = {1, 3, 0};
-            },
-            {"len[1] is 3 after 1"}},
-           {"a level less",
-            [](arrays& m) {
-              m.level_rows = {2};
-              m.level_ptr = {0, 2};
-            },
-            {"1 levels of 2 for a row of 3"}},
-           {"rows of a level", [](arrays& m) { m.level_rows[1] = 2; }, {"level 1 has 2 rows"}},
-           {"blocks of a level", [](arrays& m) { m.level_ptr[1] = 2; }, {"level 0 has 2 rows"}},
-           {"levels end early", [](arrays& m) { m.level_ptr[2] = 1; }, {"level_ptr"}},
-           {"a level pointer less", [](arrays& m) { m.level_ptr.pop_back(); }, {"level_ptr has 2"}},
-           {"blocks decrease", [](arrays& m) { m.block_ptr[1] = 6; }, {"block_ptr", "from 6"}},
-           {"slots of a block", [](arrays& m) { m.block_ptr[1] = 2; }, {"block 0 has 2 slots"}},
-           {"a column missing", [](arrays& m) { m.col.pop_back(); }, {"col has 4"}},
-           {"column at the limit", [](arrays& m) { m.col[3] = 9; }, {"col[3] is 9"}},
-           {"columns descend", [](arrays& m) { m.col[2] = 0; }, {"col[2] is 0 after 0 in row 1"}},
-           {"columns descend to the next block",
-            [](arrays& m) { m.col[4] = 3; },
-            {"col[4] is 3 after 3 in row 1"}},
-           {"padding", [](arrays& m) { m.val[3] = 1; }, {"val[3] is padding"}}}) {
-    arrays m;
-    b.change(m);
-    EXPECT_TRUE(fails_with(errc::bad_structure, b.expected, [&] { m.view(); })) << b.what;
-  }
+  expect_refused<arrays>(
+      {{"rows negative", [](arrays& m) { m.rows = -1; }, {"brc", "-1"}},
+       {"chunk", [](arrays& m) { m.chunk = 0; }, {"blocks of 0 rows"}},
+       {"width", [](arrays& m) { m.width = 0; }, {"by 0"}},
+       {"a row less in perm", [](arrays& m) { m.perm.pop_back(); }, {"perm has 2"}},
+       {"a length less", [](arrays& m) { m.len.pop_back(); }, {"len has 2"}},
+       {"a row twice", [](arrays& m) { m.perm[2] = 1; }, {"perm[2] names row 1 again"}},
+       {"row at the limit", [](arrays& m) { m.perm[2] = 3; }, {"perm[2] is 3"}},
+       {"length negative", [](arrays& m) { m.len[2] = -1; }, {"brc", "-1"}},
+       {"lengths ascend",
+        [](arrays& m) {
+          m.len = {1, 3, 0};
+        },
+        {"len[1] is 3 after 1"}},
+       {"a level less",
+        [](arrays& m) {
+          m.level_rows = {2};
+          m.level_ptr = {0, 2};
+        },
+        {"1 levels of 2 for a row of 3"}},
+       {"rows of a level", [](arrays& m) { m.level_rows[1] = 2; }, {"level 1 has 2 rows"}},
+       {"blocks of a level", [](arrays& m) { m.level_ptr[1] = 2; }, {"level 0 has 2 rows"}},
+       {"levels end early", [](arrays& m) { m.level_ptr[2] = 1; }, {"level_ptr"}},
+       {"a level pointer less", [](arrays& m) { m.level_ptr.pop_back(); }, {"level_ptr has 2"}},
+       {"blocks decrease", [](arrays& m) { m.block_ptr[1] = 6; }, {"block_ptr", "from 6"}},
+       {"slots of a block", [](arrays& m) { m.block_ptr[1] = 2; }, {"block 0 has 2 slots"}},
+       {"a column missing", [](arrays& m) { m.col.pop_back(); }, {"col has 4"}},
+       {"column at the limit", [](arrays& m) { m.col[3] = 9; }, {"col[3] is 9"}},
+       {"columns descend", [](arrays& m) { m.col[2] = 0; }, {"col[2] is 0 after 0 in row 1"}},
+       {"columns descend to the next block",
+        [](arrays& m) { m.col[4] = 3; },
+        {"col[4] is 3 after 3 in row 1"}},
+       {"padding", [](arrays& m) { m.val[3] = 1; }, {"val[3] is padding"}}});
 }
 
 } // namespace

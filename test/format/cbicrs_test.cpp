@@ -3,10 +3,10 @@
 // cbicrs: blocks by hand; 16 bits to their ends; arrays that are none.
 #include "tulle/format/cbicrs.hpp"
 
+#include "support/broken.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 
-#include <functional>
 #include <gtest/gtest.h>
 
 namespace tulle::test::cbicrs_test {
@@ -73,41 +73,30 @@ struct arrays {
 
 TEST(cbicrs, broken_arrays_are_refused) {
   EXPECT_EQ(arrays().view().to_csr().col, (ints{0, 2, 1, 3, 0, 1, 2}));
-  struct broken {
-    char const* what;
-    std::function<void(arrays&)> change;
-    std::vector<std::string> expected;
-  };
-  for (broken const& b : std::vector<broken>{
-           {"columns negative", [](arrays& a) { a.cols = -1; }, {"-1"}},
-           {"a row more", [](arrays& a) { a.rows = 5; }, {"all of 5 rows"}},
-           {"too large a block", [](arrays& a) { a.block = 32768; }, {"blocks of 32768"}},
-           {"no block", [](arrays& a) { a.block = 0; }, {"blocks of 0"}},
-           {"parts of another size", [](arrays& a) { a.part_block = {0}; }, {"part_block has 1"}},
-           {"a block column less", [](arrays& a) { a.block_col.pop_back(); }, {"block_col has 3"}},
-           {"a pointer less", [](arrays& a) { a.block_ptr.pop_back(); }, {"block_ptr has 4"}},
-           {"a jump less", [](arrays& a) { a.jump_ptr.pop_back(); }, {"jump_ptr has 4"}},
-           {"blocks end early", [](arrays& a) { a.part_block[1] = 3; }, {"part_block ends at 3"}},
-           {"entries end early", [](arrays& a) { a.block_ptr[4] = 6; }, {"block_ptr ends at 6"}},
-           {"rows end early", [](arrays& a) { a.jump_ptr[4] = 5; }, {"jump_ptr ends at 5"}},
-           {"a block below", [](arrays& a) { a.block_row[0] = 2; }, {"block_row[0] is 2"}},
-           {"a block above", [](arrays& a) { a.block_row[0] = -1; }, {"block_row[0] is -1"}},
-           {"a block beyond", [](arrays& a) { a.block_col[0] = 2; }, {"block_col[0] is 2"}},
-           {"a block twice",
-            [](arrays& a) { a.block_row[1] = 1; },
-            {"block 1 does not come after"}},
-           {"an empty block", [](arrays& a) { a.block_ptr[2] = 2; }, {"block 1 is empty"}},
-           {"a row outside", [](arrays& a) { a.row[0] = 2; }, {"row[0] is 2"}},
-           {"a row that stays", [](arrays& a) { a.row[2] = 0; }, {"row[2] is 0"}},
-           {"a column that stays", [](arrays& a) { a.col[1] = 0; }, {"col[1] is 0"}},
-           {"a column outside", [](arrays& a) { a.col[0] = 2; }, {"col[0] is 2"}},
-           {"a column below", [](arrays& a) { a.col[0] = -1; }, {"col[0] is -1"}},
-           {"too many rows", [](arrays& a) { a.jump_ptr[1] = 2; }, {"1 rows that no entry is in"}},
-           {"too few rows", [](arrays& a) { a.col[1] = 2; }, {"too few rows for col[1]"}}}) {
-    arrays bad;
-    b.change(bad);
-    EXPECT_TRUE(fails_with(errc::bad_structure, b.expected, [&] { bad.view(); })) << b.what;
-  }
+  expect_refused<arrays>(
+      {{"columns negative", [](arrays& a) { a.cols = -1; }, {"-1"}},
+       {"a row more", [](arrays& a) { a.rows = 5; }, {"all of 5 rows"}},
+       {"too large a block", [](arrays& a) { a.block = 32768; }, {"blocks of 32768"}},
+       {"no block", [](arrays& a) { a.block = 0; }, {"blocks of 0"}},
+       {"parts of another size", [](arrays& a) { a.part_block = {0}; }, {"part_block has 1"}},
+       {"a block column less", [](arrays& a) { a.block_col.pop_back(); }, {"block_col has 3"}},
+       {"a pointer less", [](arrays& a) { a.block_ptr.pop_back(); }, {"block_ptr has 4"}},
+       {"a jump less", [](arrays& a) { a.jump_ptr.pop_back(); }, {"jump_ptr has 4"}},
+       {"blocks end early", [](arrays& a) { a.part_block[1] = 3; }, {"part_block ends at 3"}},
+       {"entries end early", [](arrays& a) { a.block_ptr[4] = 6; }, {"block_ptr ends at 6"}},
+       {"rows end early", [](arrays& a) { a.jump_ptr[4] = 5; }, {"jump_ptr ends at 5"}},
+       {"a block below", [](arrays& a) { a.block_row[0] = 2; }, {"block_row[0] is 2"}},
+       {"a block above", [](arrays& a) { a.block_row[0] = -1; }, {"block_row[0] is -1"}},
+       {"a block beyond", [](arrays& a) { a.block_col[0] = 2; }, {"block_col[0] is 2"}},
+       {"a block twice", [](arrays& a) { a.block_row[1] = 1; }, {"block 1 does not come after"}},
+       {"an empty block", [](arrays& a) { a.block_ptr[2] = 2; }, {"block 1 is empty"}},
+       {"a row outside", [](arrays& a) { a.row[0] = 2; }, {"row[0] is 2"}},
+       {"a row that stays", [](arrays& a) { a.row[2] = 0; }, {"row[2] is 0"}},
+       {"a column that stays", [](arrays& a) { a.col[1] = 0; }, {"col[1] is 0"}},
+       {"a column outside", [](arrays& a) { a.col[0] = 2; }, {"col[0] is 2"}},
+       {"a column below", [](arrays& a) { a.col[0] = -1; }, {"col[0] is -1"}},
+       {"too many rows", [](arrays& a) { a.jump_ptr[1] = 2; }, {"1 rows that no entry is in"}},
+       {"too few rows", [](arrays& a) { a.col[1] = 2; }, {"too few rows for col[1]"}}});
 }
 
 // A column that equals the one stored in its low 16 bits.

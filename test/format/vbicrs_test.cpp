@@ -3,10 +3,10 @@
 // vbicrs: vectors by hand; the height that is chosen; arrays that are none.
 #include "tulle/format/vbicrs.hpp"
 
+#include "support/broken.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 
-#include <functional>
 #include <gtest/gtest.h>
 
 namespace tulle::test::vbicrs_test {
@@ -108,45 +108,36 @@ struct arrays {
 
 TEST(vbicrs, broken_arrays_are_refused) {
   EXPECT_EQ(arrays().view().to_csr().col, (ints{0, 2, 3, 5, 9, 1, 4, 7}));
-  struct broken {
-    char const* what;
-    std::function<void(arrays&)> change;
-    std::vector<std::string> expected;
-  };
-  for (broken const& b : std::vector<broken>{
-           {"an entry more", [](arrays& a) { a.nnz = 9; }, {"8 entries, but nnz is 9"}},
-           {"entries negative", [](arrays& a) { a.nnz = -1; }, {"-1 entries"}},
-           {"no height", [](arrays& a) { a.height = 0; }, {"vectors of 0 rows"}},
-           {"too high", [](arrays& a) { a.height = 16; }, {"vectors of 16 rows"}},
-           {"no whole groups", [](arrays& a) { a.height = 8; }, {"24 slots and 4 rows"}},
-           {"no whole vectors",
-            [](arrays& a) {
-              a.col.pop_back();
-              a.val.pop_back();
-              a.block_ptr[1] = 23;
-            },
-            {"23 slots"}},
-           {"pattern of another size", [](arrays& a) { a.pattern.push_back(0); }, {"2 words"}},
-           {"bits beyond", [](arrays& a) { a.pattern[0] |= 1 << 24; }, {"beyond the last of 24"}},
-           {"no pattern", [](arrays& a) { a.pattern.clear(); }, {"col[5]"}},
-           {"a vector of holes",
-            [](arrays& a) { a.pattern[0] &= ~std::uint64_t(256); },
-            {"the vector at slot 8 is empty"}},
-           {"a hole has a value", [](arrays& a) { a.val[5] = 1; }, {"slot 5 is a hole"}},
-           {"a hole has a column", [](arrays& a) { a.col[5] = 1; }, {"slot 5 is a hole"}},
-           {"a row outside", [](arrays& a) { a.row[2] = 4; }, {"row[2] is 4"}},
-           {"a row that stays", [](arrays& a) { a.row[1] = 0; }, {"row[1] is 0"}},
-           {"no row has a place", [](arrays& a) { a.row[3] = 1; }, {"row[3] is 1"}},
-           {"a column that stays", [](arrays& a) { a.col[2] = 0; }, {"col[2] is 0"}},
-           {"a column outside", [](arrays& a) { a.col[6] = 10; }, {"col[6] is 10"}},
-           {"a column to the left", [](arrays& a) { a.col[1] = -1; }, {"col[1] is -1"}},
-           {"a vector outside", [](arrays& a) { a.col[0] = 10; }, {"col[0] is 10"}},
-           {"too few rows", [](arrays& a) { a.col[8] = 25; }, {"too few rows for col[16]"}},
-           {"too many rows", [](arrays& a) { a.col[16] = -2; }, {"col[16] is"}}}) {
-    arrays bad;
-    b.change(bad);
-    EXPECT_TRUE(fails_with(errc::bad_structure, b.expected, [&] { bad.view(); })) << b.what;
-  }
+  expect_refused<arrays>(
+      {{"an entry more", [](arrays& a) { a.nnz = 9; }, {"8 entries, but nnz is 9"}},
+       {"entries negative", [](arrays& a) { a.nnz = -1; }, {"-1 entries"}},
+       {"no height", [](arrays& a) { a.height = 0; }, {"vectors of 0 rows"}},
+       {"too high", [](arrays& a) { a.height = 16; }, {"vectors of 16 rows"}},
+       {"no whole groups", [](arrays& a) { a.height = 8; }, {"24 slots and 4 rows"}},
+       {"no whole vectors",
+        [](arrays& a) {
+          a.col.pop_back();
+          a.val.pop_back();
+          a.block_ptr[1] = 23;
+        },
+        {"23 slots"}},
+       {"pattern of another size", [](arrays& a) { a.pattern.push_back(0); }, {"2 words"}},
+       {"bits beyond", [](arrays& a) { a.pattern[0] |= 1 << 24; }, {"beyond the last of 24"}},
+       {"no pattern", [](arrays& a) { a.pattern.clear(); }, {"col[5]"}},
+       {"a vector of holes",
+        [](arrays& a) { a.pattern[0] &= ~std::uint64_t(256); },
+        {"the vector at slot 8 is empty"}},
+       {"a hole has a value", [](arrays& a) { a.val[5] = 1; }, {"slot 5 is a hole"}},
+       {"a hole has a column", [](arrays& a) { a.col[5] = 1; }, {"slot 5 is a hole"}},
+       {"a row outside", [](arrays& a) { a.row[2] = 4; }, {"row[2] is 4"}},
+       {"a row that stays", [](arrays& a) { a.row[1] = 0; }, {"row[1] is 0"}},
+       {"no row has a place", [](arrays& a) { a.row[3] = 1; }, {"row[3] is 1"}},
+       {"a column that stays", [](arrays& a) { a.col[2] = 0; }, {"col[2] is 0"}},
+       {"a column outside", [](arrays& a) { a.col[6] = 10; }, {"col[6] is 10"}},
+       {"a column to the left", [](arrays& a) { a.col[1] = -1; }, {"col[1] is -1"}},
+       {"a vector outside", [](arrays& a) { a.col[0] = 10; }, {"col[0] is 10"}},
+       {"too few rows", [](arrays& a) { a.col[8] = 25; }, {"too few rows for col[16]"}},
+       {"too many rows", [](arrays& a) { a.col[16] = -2; }, {"col[16] is"}}});
 }
 
 TEST(vbicrs, refill_sees_an_entry_where_a_hole_was) {
