@@ -90,8 +90,9 @@ TEST_P(spmv_types, is_exact_on_integers) {
             << " alpha " << s.alpha << " beta " << s.beta;
       };
       // Every scalar on one thread, every policy with one pair of scalars: in a kernel the two do
-      // not meet, nor do scalars and options, which see alpha and beta alike. Policies come outside
-      // of operands: another number of threads ends some of them and starts others.
+      // not meet, nor do scalars and a layout's options, for which the four pairs of one number do.
+      // Policies come outside of operands: another number of threads ends some of them and starts
+      // others.
       if (small)
         for (operands const& o : both)
           for (scalars const s : every_scalar)
