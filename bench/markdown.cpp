@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/markdown.hpp"
 
+#include "bench/html/model.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -70,6 +72,63 @@ std::string table(std::vector<record> const& records) {
   return out;
 }
 
+/// Reads csr as it is: "csr", "csr alg1 preprocessed", not "csr5".
+bool is_csr(record const& r) {
+  return r.format == "csr" || r.format.starts_with("csr ");
+}
+
+/// Bytes that tulle's formats take for an entry.
+std::string bytes_table(html::group const& g) {
+  std::vector<std::string> names;
+  for (html::contender const& c : g.contenders)
+    if (c.own)
+      names.push_back(c.name);
+  std::sort(names.begin(), names.end());
+  std::string out = fmt::format("| matrix | {} |\n|---|", fmt::join(names, " | "));
+  for (std::size_t c = 0; c < names.size(); ++c)
+    out += "---|";
+  for (html::race const& one : g.races) {
+    out += "\n| " + one.name + " |";
+    for (auto const& name : names)
+      if (html::entry const* const e = one.find(name); e && e->r->nnz != 0)
+        out += fmt::format(" {:.1f} |",
+                           static_cast<double>(e->r->bytes) / static_cast<double>(e->r->nnz));
+      else
+        out += " |";
+  }
+  return out + "\n";
+}
+
+/// What conversion costs in products, and how many times as fast 50 and 500 products are with it as
+/// with the fastest that reads csr: mean and best over the matrices (Liu, thesis 2015, tables
+/// 8.5-8.6).
+std::string iterations_table(html::group const& g) {
+  std::string out = "| | conversion, calls | 50 calls | best | 500 calls | best |\n"
+                    "|---|---|---|---|---|---|\n";
+  for (html::contender const& c : g.contenders) {
+    std::vector<double> conversion, at_50, at_500;
+    for (html::race const& one : g.races) {
+      html::entry const* const e = one.find(c.name);
+      auto const csr = std::find_if(one.ranked.begin(), one.ranked.end(),
+                                    [](html::entry const& other) { return is_csr(*other.r); });
+      if (!e || csr == one.ranked.end())
+        continue;
+      conversion.push_back(e->r->convert_seconds / e->r->seconds);
+      at_50.push_back(html::speedup_after(50, *e->r, *csr->r));
+      at_500.push_back(html::speedup_after(500, *e->r, *csr->r));
+    }
+    if (conversion.empty())
+      continue;
+    auto const best = [](std::vector<double> const& v) {
+      return *std::max_element(v.begin(), v.end());
+    };
+    out += fmt::format("| {} | {:.1f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", c.name,
+                       html::median(conversion), html::geometric_mean(at_50), best(at_50),
+                       html::geometric_mean(at_500), best(at_500));
+  }
+  return out;
+}
+
 } // namespace
 
 std::string markdown(results const& r) {
@@ -88,6 +147,11 @@ std::string markdown(results const& r) {
     out += fmt::format("{}**{}**, {}\n\n{}", out.empty() ? "" : "\n", h,
                        has_ratio ? "part of the bound" : "ms", table(by_heading[h]));
   }
+  for (html::model const m = html::arrange(r); html::group const& g : m.groups)
+    if (g.op == "spmv")
+      out += fmt::format("\n**{}**, bytes an entry\n\n{}\n**{}**, times as fast as the fastest of "
+                         "csr, conversion included\n\n{}",
+                         g.title, bytes_table(g), g.title, iterations_table(g));
   return out;
 }
 

@@ -120,6 +120,26 @@ TEST(markdown, has_a_line_a_matrix_and_the_best_variant_of_a_peer) {
   EXPECT_EQ(text.find("wrong"), std::string::npos);
 }
 
+TEST(markdown, weighs_conversion_against_the_fastest_csr) {
+  results all;
+  all.records = {row("", .5), row("", 2), row("mkl", 1)}; // mkl's is the one to beat
+  for (record& r : all.records) {
+    r.nnz = 100;
+    r.bytes = 1200;
+  }
+  all.records[1].format = "csr5";
+  all.records[1].convert_seconds = 25;
+  std::string const text = markdown(all);
+  EXPECT_NE(text.find("| matrix | tulle csr | tulle csr5 |\n|---|---|---|\n| m | 12.0 | 12.0 |\n"),
+            std::string::npos)
+      << text;
+  // 50 / (25 + 25) and 500 / (25 + 250)
+  EXPECT_NE(text.find("| tulle csr5 | 50.0 | 1.00 | 1.00 | 1.82 | 1.82 |\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("| tulle csr | 0.0 | 0.50 | 0.50 | 0.50 | 0.50 |\n"), std::string::npos)
+      << text;
+}
+
 TEST(results, come_back_as_they_were_written) {
   std::string const name = testing::TempDir() + "tulle_results.json";
   run_info run;
