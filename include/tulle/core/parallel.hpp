@@ -27,6 +27,17 @@ void parallel(int parts, F&& f) {
   });
 }
 
+/// f(item, part) for item in [0, n), in parallel: each part takes the next one, so that items may
+/// be large and small.
+template <class F>
+void parallel_each(std::size_t n, int parts, F&& f) {
+  std::size_t taken = 0;
+  parallel(parts, [&](int part) {
+    for (std::size_t item; (item = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED)) < n;)
+      f(item, part);
+  });
+}
+
 /// How many parts are worth it: one thread for each `grain` items of work, at least one, at most
 /// `threads`.
 inline int parts_for(std::size_t work, int threads, std::size_t grain = 1 << 15) {

@@ -24,7 +24,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 #include "tulle/format/detail/counting_sort.hpp"
-#include "tulle/format/ell.hpp"
+#include "tulle/format/detail/row_lengths.hpp"
 
 #include <bit>
 

@@ -26,7 +26,7 @@
 ///   a row of n > 4 * entries is a block n / (4 * entries) times, rounded up; others once
 #pragma once
 #include "tulle/format/csr.hpp"
-#include "tulle/format/ell.hpp"
+#include "tulle/format/detail/row_lengths.hpp"
 
 namespace tulle {
 

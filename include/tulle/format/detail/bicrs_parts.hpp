@@ -5,7 +5,6 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
-#include <atomic>
 #include <bit>
 
 namespace tulle::detail {
@@ -106,7 +105,7 @@ public:
       : a_(a), block_(block), part_row_(part_row), parts_(parts),
         bits_(hilbert_bits(format, part_row, parts, a.cols, block)),
         threads_(parts_for(static_cast<std::size_t>(a.nnz) + parts, where.threads)) {
-    share([&](int, std::size_t p) {
+    parallel_each(parts_, threads_, [&](std::size_t p, int) {
       std::size_t n = 0;
       walk(p, [&](auto&&...) { ++n; });
       std::size_t most = __atomic_load_n(&most_, __ATOMIC_RELAXED);
@@ -121,7 +120,7 @@ public:
   /// f(part, runs) for each part, in parallel.
   template <class F>
   void each_part(F&& f) {
-    share([&](int thread, std::size_t p) {
+    parallel_each(parts_, threads_, [&](std::size_t p, int thread) {
       bicrs_run<I, O>* const runs = room_.data() + static_cast<std::size_t>(thread) * most_;
       std::size_t n = 0;
       bool sorted = true;
@@ -144,17 +143,6 @@ public:
   }
 
 private:
-  /// f(thread, part): parts are of about one size, but not all.
-  template <class F>
-  void share(F&& f) {
-    std::size_t taken = 0;
-    parallel(threads_, [&](int thread) {
-      for (std::size_t p;
-           (p = std::atomic_ref(taken).fetch_add(1, std::memory_order_relaxed)) < parts_;)
-        f(thread, p);
-    });
-  }
-
   /// f(row within the part, block row, block column, begin, end) for each run, row by row.
   template <class F>
   void walk(std::size_t p, F&& f) const {
@@ -227,12 +215,7 @@ void check_bicrs_parts(char const* format, View const& v) {
 template <class View, class F>
 void each_bicrs_part(View const& v, cpu const& where, F&& f) {
   int const threads = parts_for(static_cast<std::size_t>(v.nnz) + v.parts, where.threads);
-  std::size_t taken = 0;
-  parallel(threads, [&](int) {
-    for (std::size_t p;
-         (p = std::atomic_ref(taken).fetch_add(1, std::memory_order_relaxed)) < v.parts;)
-      f(p);
-  });
+  parallel_each(v.parts, threads, [&](std::size_t p, int) { f(p); });
 }
 
 /// By v.each_entry(part, f), f(row, column, place in val).

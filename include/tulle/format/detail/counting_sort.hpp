@@ -8,7 +8,6 @@
 #include "tulle/format/detail/mirror.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -200,29 +199,25 @@ array<O> bucket_sort(std::size_t buckets, std::size_t entries, I const* bucket_o
         });
       },
       [&](std::size_t at, O const*, entry const& e) { sorted[at] = e; }, where);
-  std::size_t taken = 0;
-  parallel(parts, [&](int part) {
+  parallel_each(blocks, parts, [&](std::size_t b, int part) {
     O* const at = next.data() + static_cast<std::size_t>(part) * width;
-    for (std::size_t b;
-         (b = std::atomic_ref(taken).fetch_add(1, std::memory_order_relaxed)) < blocks;) {
-      std::size_t const first = b * width;
-      std::size_t const here = std::min(width, buckets - first);
-      entry const* const begin = sorted.data() + block_ptr[b];
-      entry const* const end = sorted.data() + block_ptr[b + 1];
-      std::fill_n(at, here, O(0));
-      for (entry const* e = begin; e != end; ++e)
-        ++at[e->bucket];
-      O sum = block_ptr[b];
-      for (std::size_t j = 0; j < here; ++j) {
-        O const n = at[j];
-        ptr[first + j] = at[j] = sum;
-        sum = static_cast<O>(sum + n);
-      }
-      for (entry const* e = begin; e != end; ++e) {
-        auto const to = static_cast<std::size_t>(at[e->bucket]++);
-        out_index[to] = e->index;
-        out_val[to] = e->value;
-      }
+    std::size_t const first = b * width;
+    std::size_t const here = std::min(width, buckets - first);
+    entry const* const begin = sorted.data() + block_ptr[b];
+    entry const* const end = sorted.data() + block_ptr[b + 1];
+    std::fill_n(at, here, O(0));
+    for (entry const* e = begin; e != end; ++e)
+      ++at[e->bucket];
+    O sum = block_ptr[b];
+    for (std::size_t j = 0; j < here; ++j) {
+      O const n = at[j];
+      ptr[first + j] = at[j] = sum;
+      sum = static_cast<O>(sum + n);
+    }
+    for (entry const* e = begin; e != end; ++e) {
+      auto const to = static_cast<std::size_t>(at[e->bucket]++);
+      out_index[to] = e->index;
+      out_val[to] = e->value;
     }
   });
   ptr[buckets] = static_cast<O>(entries);

@@ -257,18 +257,15 @@ void jds_strips(View const& v, cpu const& where, F&& f) {
   auto const first = static_cast<std::size_t>(v.longs);
   auto const rows = static_cast<std::size_t>(v.rows);
   std::size_t const strips = (rows - first + jds_strip - 1) / jds_strip;
-  std::size_t taken = 0; // the longest rows come first, so that shares would not be even
-  parallel(parts_for(static_cast<std::size_t>(v.stored) + rows, where.threads), [&](int) {
-    for (std::size_t t;
-         (t = std::atomic_ref(taken).fetch_add(1, std::memory_order_relaxed)) < strips;) {
-      std::size_t p = first + t * jds_strip;
-      std::size_t const end = std::min(rows, p + jds_strip);
-      for (std::size_t s = v.section_of(p); p < end; ++s) {
-        auto const section = v.section(s);
-        std::size_t const stop = std::min(end, section.first + section.rows);
-        f(section, p - section.first, stop - p);
-        p = stop;
-      }
+  int const parts = parts_for(static_cast<std::size_t>(v.stored) + rows, where.threads);
+  parallel_each(strips, parts, [&](std::size_t t, int) { // the longest rows come first
+    std::size_t p = first + t * jds_strip;
+    std::size_t const end = std::min(rows, p + jds_strip);
+    for (std::size_t s = v.section_of(p); p < end; ++s) {
+      auto const section = v.section(s);
+      std::size_t const stop = std::min(end, section.first + section.rows);
+      f(section, p - section.first, stop - p);
+      p = stop;
     }
   });
 }

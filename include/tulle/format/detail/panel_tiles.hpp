@@ -183,11 +183,7 @@ tile_builder<V, I, O>::tile_builder(csr_view<V, I, O> const& a, array<I> const& 
 template <class V, class I, class O>
 template <class F>
 void tile_builder<V, I, O>::each_unit(F&& f) {
-  std::size_t taken = 0;
-  parallel(parts_, [&](int part) {
-    for (std::size_t n; (n = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED)) < units_.size();)
-      f(units_[n], part);
-  });
+  parallel_each(units_.size(), parts_, [&](std::size_t n, int part) { f(units_[n], part); });
 }
 
 /// f(row in group, place, position in csr) for the entries of a unit, row by row.
