@@ -17,6 +17,7 @@
 #include "tulle/format/cmrs.hpp"
 
 #include "cuda/instantiate.cuh"
+#include "cuda/primitive/arrive.cuh"
 #include "cuda/primitive/warp.cuh"
 #include "cuda/workspace.cuh"
 
@@ -178,13 +179,11 @@ __global__ void __launch_bounds__(threads, tuned<of, I>::resident)
   }
   if (!is_piece)
     return;
-  __threadfence();
   __syncwarp();
   if (lane == 0)
-    is_last = atomicAdd(cut.come + p.first, 1u) == static_cast<unsigned>(p.count - 1);
+    is_last = arrive(cut.come + p.first) == static_cast<unsigned>(p.count - 1);
   if (!__shfl_sync(whole_warp, is_last, 0))
     return;
-  __threadfence();
   if (lane == 0)
     cut.come[p.first] = 0; // for the next product
   for (int r = lane; r < (s.height < 32 ? 32 : s.height); r += 32) {
@@ -192,7 +191,7 @@ __global__ void __launch_bounds__(threads, tuned<of, I>::resident)
     V const* const from = cut.sums + p.first * s.height;
 #pragma unroll 4
     for (std::int64_t k = r; k < p.count * s.height; k += s.height < 32 ? 32 : s.height)
-      sum += __ldcg(from + k);
+      sum += left_by_others(from + k);
     sum = across(sum, s.height);
     std::int64_t const row = strip * s.height + r;
     if (r < s.height && row < a.rows)

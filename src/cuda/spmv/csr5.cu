@@ -20,6 +20,7 @@
 #include "tulle/format/csr5.hpp"
 
 #include "cuda/instantiate.cuh"
+#include "cuda/primitive/arrive.cuh"
 #include "cuda/primitive/warp.cuh"
 #include "cuda/scale.cuh"
 #include "cuda/spmv/csr5_long.cuh"
@@ -43,8 +44,9 @@ constexpr int room_more = 32;
 // Blocks that a multiprocessor is to hold, and steps whose loads are asked for together. Tiles of
 // 16 steps, csr_bound_ratio on poisson2d5 and fem, by steps and blocks: 8, 5 .80 .79; 8, 4 .81 .79;
 // 8, 6 .77 .80; 4, 6 .76 .78; 16, 6 .76 .77; 8, 8 .65 .68; rmat takes .298 ms with 8, 5, .304 with
-// 8, 6. To ask for x in the order of csr, turned in shared memory, took 1.2 to 1.4 times as long,
-// for the blocks that the room costs; columns by their entries as in sell gained nothing on rmat.
+// 8, 6 (all before arrive.cuh, which gave a tenth). To ask for x in the order of csr, turned in
+// shared memory, took 1.2 to 1.4 times as long, for the blocks that the room costs; columns by
+// their entries as in sell gained nothing on rmat.
 template <class I>
 constexpr int resident = sizeof(I) == 4 ? 5 : 4; // 4: a guess
 constexpr int few_steps = 4, many_steps = 8;
@@ -108,9 +110,7 @@ __device__ void join(bool is_member, I row, V piece, std::int64_t b, V alpha,
     from = block_of(a.row_ptr[row]);
     to = block_of(a.row_ptr[row + 1] - 1);
     (from == b ? ends.tail : ends.head)[b] = piece;
-    __threadfence();
-    is_last = atomicAdd(ends.come + from, 1u) == static_cast<unsigned>(to - from);
-    __threadfence();
+    is_last = arrive(ends.come + from) == static_cast<unsigned>(to - from);
   }
   for (unsigned left = __ballot_sync(whole_warp, is_last); left != 0; left &= left - 1) {
     int const source = __ffs(static_cast<int>(left)) - 1;
@@ -120,7 +120,7 @@ __device__ void join(bool is_member, I row, V piece, std::int64_t b, V alpha,
     V sum = 0;
 #pragma unroll 4
     for (std::int64_t p = begin + lane; p <= end; p += 32)
-      sum += __ldcg((p == begin ? ends.tail : ends.head) + p);
+      sum += left_by_others((p == begin ? ends.tail : ends.head) + p);
     sum = reduce<32>(sum);
     if (lane == source) {
       update(y + row, alpha, sum, beta);
