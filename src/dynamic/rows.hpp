@@ -176,6 +176,15 @@ struct dynamic_csr<V, I>::state {
     auto const alone = changing();
     std::swap(a, b);
   }
+  /// With writers held, before a change: entries that change in place must not be a snapshot's too,
+  /// and rows must not have left too many places.
+  void tidy(bool in_place) {
+    bool const shared = in_place && a.snapshots->load(std::memory_order_acquire) > 0;
+    bool const wasteful = o.waste > 0 && static_cast<double>(a.left) >
+                                             o.waste * static_cast<double>(a.entries) + 4096;
+    if (shared || wasteful)
+      rearrange({});
+  }
   void check_entry(char const* op, I i, I j) const {
     if (i < 0 || i >= rows || j < 0 || j >= cols)
       fail(errc::bad_structure, "%s: entry (%lld, %lld) is outside a %lld x %lld matrix", op,

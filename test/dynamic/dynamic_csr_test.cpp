@@ -306,6 +306,7 @@ TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
       survives("erase", [&](matrix& d) { d.erase(more.row, more.col); });
       survives("scale_rows", [&](matrix& d) { d.scale_rows(more.row, more.val); });
       survives("merge", [&](matrix& d) { d.merge(other.view()); });
+      survives("add_product", [&](matrix& d) { d.add_product(other.view(), other.view()); });
       survives("defragment", [&](matrix& d) { d.defragment(); });
       survives("freeze", [&](matrix& d) { d.freeze(); });
       survives("to_csr", [&](matrix& d) { d.to_csr(); });

@@ -145,6 +145,10 @@ public:
   void scale_rows(std::span<I const> row, std::span<V const> factor);
   /// A += B.
   void merge(csr_view<V, I, I> b);
+  /// A += B C, which may be of a snapshot of A. Rows of the product are computed where they stay,
+  /// behind what the row has, while readers go on; only where duplicates are to be combined does it
+  /// become a csr first. The same bits as spgemm's, and its workspace_limit.
+  void add_product(csr_view<V, I, I> b, csr_view<V, I, I> c);
 
   void insert(I i, I j, V v) { insert({&i, 1}, {&j, 1}, {&v, 1}); }
   void assign(I i, I j, V v) { assign({&i, 1}, {&j, 1}, {&v, 1}); }
