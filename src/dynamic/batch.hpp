@@ -159,7 +159,7 @@ void set_length(dynamic_rows<V, I>& a, std::size_t i, std::size_t length) {
 template <class V, class I>
 struct row_places {
   dynamic_page<V, I> at[most_segments];
-  std::size_t room[most_segments];
+  std::size_t room[most_segments] = {};
   int segments = 0;
 
   row_places(dynamic_rows<V, I> const& a, std::size_t i) {

@@ -139,6 +139,9 @@ public:
     }
     if (!same)
       a_.row_ptr.swap(old_row_ptr_);
+    for (std::size_t k = 0; !same && !a_.order.empty() && k < b_.n; ++k)
+      if (k == 0 || b_.row[k] != b_.row[k - 1])
+        a_.reorder(static_cast<std::size_t>(b_.row[k]));
   }
 
 private:

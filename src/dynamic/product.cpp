@@ -121,6 +121,8 @@ public:
     a_.used += places_;
     a_.entries += products_;
     a_.row_ptr.swap(old_row_ptr_);
+    for (std::size_t i = 0; !a_.order.empty() && i < rows_; ++i)
+      a_.reorder(i);
   }
 
 private:

@@ -22,6 +22,11 @@ TEST(dynamic_product, is_that_of_spgemm_bit_for_bit) {
   auto check = [](csr<double> const& source, std::string const& name) {
     csr<double> const a = rough(source);
     csr<double> const b = transpose(a);
+    std::size_t products = 0;
+    for (std::int32_t const j : a.col)
+      products += static_cast<std::size_t>(b.row_ptr[j + 1] - b.row_ptr[j]);
+    if (products > 2'000'000) // a column that is full makes all of C so
+      return;
     csr<double> const expected = spgemm(a, b);
     for (int const threads : {1, 3}) {
       matrix d(a.rows, a.rows, with_threads(threads));

@@ -23,6 +23,7 @@ dynamic_options some_options(std::mt19937& random) {
   o.move_below = random() % 2 ? 0 : random() % 40;
   o.duplicates = static_cast<on_duplicate>(random() % 3);
   o.waste = random() % 2 ? 1e-9 : .5;
+  o.by_length = random() % 2;
   o.where.threads = 1 + static_cast<int>(random() % 3);
   return o;
 }

@@ -60,6 +60,10 @@ struct dynamic_options {
   int segments = 4;            ///< of a row, at most 8; one that needs more moves
   std::size_t move_below = 32; ///< entries of a row that moves instead of getting one more segment
   on_duplicate duplicates = on_duplicate::keep;
+  /// Rows lie in the pool, and products go over them, in the order of their lengths, but for an
+  /// eighth of those that have changed; a compact matrix has no such order until it is
+  /// defragmented. For rows of few and many lengths that change seldom.
+  bool by_length = false;
   /// Places that rows have left, over entries, from which a batch defragments first; 0: never.
   double waste = .5;
   std::size_t limit = SIZE_MAX; ///< places of the pool
