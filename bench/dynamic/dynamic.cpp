@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Four tables a matrix, as King et al. have them: entries that arrive in batches (streaming build),
+// Five tables a matrix, as King et al. have them: entries that arrive in batches (streaming build),
 // rounds of a small batch and a few products (their figure 3), products by what became of the
-// matrix (figure 4, with the memory of table 2), and what conversion and defragmenting take (tables
-// 3 and 4).
+// matrix (figure 4, with the memory of table 2), what conversion and defragmenting take (tables 3
+// and 4), and products of sparse matrices into a dynamic one (their sec. 3.2).
 #include "bench/dynamic/dynamic.hpp"
 
 #include "tulle/dynamic/dynamic_csr.hpp"
@@ -12,6 +12,7 @@
 
 #include "bench/contest.hpp"
 #include "bench/dynamic/growth.hpp"
+#include "bench/dynamic/into.hpp"
 #include "bench/dynamic/merged_csr.hpp"
 #include "bench/dynamic/rivals.hpp"
 #include "bench/measure.hpp"
@@ -151,14 +152,19 @@ std::vector<record> run_rounds(record about, csr<V, I, I> const& a, arrivals<V, 
   alone.products = 0;
   dynamic_options mean = options_of(threads);
   mean.slack.mean = true;
+  dynamic_options by_length = options_of(threads);
+  by_length.by_length = true;
   std::vector<contestant> who{grower(p, "dynamic", options_of(threads)),
                               grower(p, "dynamic slack=mean", mean),
+                              grower(p, "dynamic by length", by_length),
                               merger(p),
                               rebuilder(p, all),
                               stayer(p, a.view()),
                               grower(alone, "dynamic batch alone", options_of(threads)),
+                              grower(alone, "dynamic by length, batch alone", by_length),
                               merger(alone)};
   who.back().format = "merge alone";
+  std::size_t const stays = 5, first_alone = 6, last_alone = 8;
   who.push_back(rival<hashed_rows>(p, "hashed rows", "std::unordered_map of each row"));
   who.push_back(rival<grown_hyb>(p, "hyb grown", "free places of ell, else behind coo"));
   for (auto& peer : ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks))
@@ -177,10 +183,10 @@ std::vector<record> run_rounds(record about, csr<V, I, I> const& a, arrivals<V, 
   array<V> y(static_cast<std::size_t>(a.rows));
   for (std::size_t c = 0; c < who.size(); ++c) {
     records.push_back(record_of(about, who[c], times[c]));
-    if (c == 5 || c == 6)
+    if (c >= first_alone && c <= last_alone)
       continue; // no product to look at
     who[c].result(y.data());
-    bool const static_one = c == 4;
+    bool const static_one = c == stays;
     auto const so_far = static_one
                             ? csr<V, I, I>()
                             : all.first(a.rows, a.cols, before + times[c].size() * batch, threads);
@@ -303,17 +309,21 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
   auto compact = dynamic_csr<V, I>::from_csr(a.view(), options_of(threads));
   compact.freeze();
   add("dynamic compact", std::move(compact));
-  {
+  dynamic_options by_length = options_of(threads);
+  by_length.by_length = true;
+  add("dynamic by length", dynamic_csr<V, I>::from_csr(a.view(), by_length));
+  auto const after_rounds = [&](dynamic_options const& with) {
     std::size_t const batch = std::max<std::size_t>(1, n / round_part);
     std::size_t const before = n - std::min(n, rounds * batch);
-    auto d = dynamic_csr<V, I>::from_csr(all.first(a.rows, a.cols, before, threads).view(),
-                                         options_of(threads));
+    auto d = dynamic_csr<V, I>::from_csr(all.first(a.rows, a.cols, before, threads).view(), with);
     for (std::size_t k = before; k < n; k += batch) {
       std::size_t const m = std::min(batch, n - k);
       d.insert({all.row.data() + k, m}, {all.col.data() + k, m}, {all.val.data() + k, m});
     }
-    add("dynamic after rounds", std::move(d));
-  }
+    return d;
+  };
+  add("dynamic after rounds", after_rounds(options_of(threads)));
+  add("dynamic by length after rounds", after_rounds(by_length));
   auto const static_one = [&](char const* name, auto const& m) {
     contestant one;
     auto const plan = std::make_shared<spmv_plan>(cpu{.threads = threads}, m);
@@ -393,6 +403,10 @@ std::vector<record> run_growth(std::string const& matrix, csr<V, I, I> const& so
   add(run_rounds(named(": a batch of 0.2 %, five products"), a, all, x, o, remarks));
   add(run_products(named(": y = A x"), a, all, x, o, remarks));
   add(run_upkeep(named(": upkeep"), a, all, x, o));
+  if (a.rows != a.cols || products_of(a) > most_into)
+    remarks.push_back(matrix + " is not multiplied by itself: that would take too long");
+  else
+    add(run_into(named(": C and A A"), a, threads_of(o)));
   return records;
 }
 

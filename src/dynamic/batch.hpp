@@ -7,6 +7,9 @@
 
 #include "dynamic/rows.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace tulle::dynamic {
 
 /// The entries of a batch by row, those of a row in their order; or by row and column. By rows
@@ -86,11 +89,77 @@ private:
   array<number> number_; // of each sorted entry in the batch; empty: as they are
 };
 
+/// What a row has.
+struct row_room {
+  std::size_t length = 0;
+  std::size_t places = 0;
+  int segments = 0;
+  int in_use = 0; // segments with entries; erasing leaves others behind them
+};
+template <class V, class I>
+row_room room_of(dynamic_rows<V, I> const& a, std::size_t i) {
+  row_room r;
+  r.length = static_cast<std::size_t>(a.length[i] < 0 ? ~a.length[i] : a.length[i]);
+  for (; r.segments < most_segments && !a.segment[r.segments].empty(); ++r.segments) {
+    I const here = static_cast<I>(a.segment[r.segments][a.pitch + i] - a.segment[r.segments][i]);
+    if (here == 0)
+      break;
+    r.in_use += r.places < r.length;
+    r.places += static_cast<std::size_t>(here);
+  }
+  return r;
+}
+
+/// Places of the segment that a row of `segments` gets when it is to have `length` entries, of
+/// which `there` stay where they are; ~places: all of it moves there.
+template <class V, class I>
+I new_segment(dynamic_rows<V, I> const& a, dynamic_options const& o, int segments,
+              std::size_t length, std::size_t there) {
+  bool const moves = segments == o.segments || (segments > 0 && length < o.move_below);
+  // A row that moves has shown that it grows: half as much again, or it would move often.
+  std::size_t const slack =
+      std::max(slack_of(o.slack, length, a.entries, static_cast<std::size_t>(a.rows)),
+               moves ? length / 2 : 0);
+  std::size_t const size =
+      std::min(static_cast<std::size_t>(std::numeric_limits<I>::max()), // refused by growth
+               (moves ? length : length - there) + slack);
+  return moves ? static_cast<I>(~static_cast<I>(size)) : static_cast<I>(size);
+}
+
+template <class V, class I>
+void give_segment(dynamic_rows<V, I>& a, std::size_t i, int segment, std::size_t place,
+                  std::size_t size) {
+  a.segment[segment][i] = static_cast<I>(place);
+  a.segment[segment][a.pitch + i] = static_cast<I>(place + size);
+}
+
+/// Takes all places from a row but those of its first `kept` entries; how many it has left.
+template <class V, class I>
+std::size_t cut_row(dynamic_rows<V, I>& a, std::size_t i, std::size_t kept) {
+  std::size_t left = 0;
+  for (int s = 0; s < most_segments && !a.segment[s].empty(); ++s) {
+    auto const begin = static_cast<std::size_t>(a.segment[s][i]);
+    std::size_t const room = static_cast<std::size_t>(a.segment[s][a.pitch + i]) - begin;
+    std::size_t const stays = std::min(kept, room);
+    give_segment(a, i, s, stays ? begin : 0, stays);
+    left += room - stays;
+    kept -= stays;
+  }
+  return left;
+}
+
+/// How long a row is now, marked where it goes beyond its first segment.
+template <class V, class I>
+void set_length(dynamic_rows<V, I>& a, std::size_t i, std::size_t length) {
+  bool const fits = length <= static_cast<std::size_t>(a.segment[0][a.pitch + i] - a.segment[0][i]);
+  a.length[i] = fits ? static_cast<I>(length) : static_cast<I>(~static_cast<I>(length));
+}
+
 /// The segments that a row has, to be read and written as one list of entries.
 template <class V, class I>
 struct row_places {
   dynamic_page<V, I> at[most_segments];
-  std::size_t room[most_segments];
+  std::size_t room[most_segments] = {};
   int segments = 0;
 
   row_places(dynamic_rows<V, I> const& a, std::size_t i) {

@@ -13,8 +13,6 @@
 #include "dynamic/batch.hpp"
 #include "dynamic/rows.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace tulle {
@@ -141,6 +139,9 @@ public:
     }
     if (!same)
       a_.row_ptr.swap(old_row_ptr_);
+    for (std::size_t k = 0; !same && !a_.order.empty() && k < b_.n; ++k)
+      if (k == 0 || b_.row[k] != b_.row[k - 1])
+        a_.reorder(static_cast<std::size_t>(b_.row[k]));
   }
 
 private:
@@ -212,29 +213,12 @@ private:
       return;
     if (fits_first(i, fresh)) // most do: the further tables are not touched
       return;
-    std::size_t const length =
-        static_cast<std::size_t>(a_.length[i] < 0 ? ~a_.length[i] : a_.length[i]) + fresh;
-    std::size_t room = 0;
-    int segments = 0;
-    for (; segments < o_.segments && !a_.segment[segments].empty(); ++segments) {
-      I const here = static_cast<I>(a_.segment[segments][a_.pitch + i] - a_.segment[segments][i]);
-      if (here == 0)
-        break;
-      room += static_cast<std::size_t>(here);
-    }
-    if (length <= room)
+    row_room const r = room_of(a_, i);
+    if (r.length + fresh <= r.places)
       return;
-    bool const moves = segments == o_.segments || (segments > 0 && length < o_.move_below);
-    // A row that moves has shown that it grows: half as much again, or it would move often.
-    std::size_t const slack =
-        std::max(slack_of(o_.slack, length, a_.entries, static_cast<std::size_t>(a_.rows)),
-                 moves ? length / 2 : 0);
-    std::size_t const size =
-        std::min(static_cast<std::size_t>(std::numeric_limits<I>::max()), // refused by find_room()
-                 (moves ? length : length - room) + slack);
-    grown_[k] = moves ? static_cast<I>(~static_cast<I>(size)) : static_cast<I>(size);
-    s.places += size;
-    s.levels = std::max(s.levels, moves ? 1 : segments + 1);
+    I const grown = grown_[k] = new_segment(a_, o_, r.segments, r.length + fresh, r.places);
+    s.places += static_cast<std::size_t>(grown < 0 ? ~grown : grown);
+    s.levels = std::max(s.levels, grown < 0 ? 1 : r.segments + 1);
   }
 
   /// Whether row i and so many more entries are in its first segment.
@@ -244,27 +228,19 @@ private:
                static_cast<std::size_t>(a_.segment[0][a_.pitch + i] - a_.segment[0][i]);
   }
 
-  void give_segment(std::size_t i, int segment, std::size_t place, std::size_t size) {
-    a_.segment[segment][i] = static_cast<I>(place);
-    a_.segment[segment][a_.pitch + i] = static_cast<I>(place + size);
-  }
-
   /// The room that the plan found, before anything is written there.
   void grow(std::size_t i, I grown, part_sums& s) {
     if (grown == 0)
       return;
     auto const size = static_cast<std::size_t>(grown < 0 ? ~grown : grown);
-    row_places<V, I> const old(a_, i);
+    row_room const old = room_of(a_, i);
     if (grown < 0) {
       auto const to = a_.at(s.places);
       dynamic_source<V, I>{view_}.copy(i, to.col, to.val);
-      for (int p = 0; p < old.segments; ++p) {
-        s.left += old.room[p];
-        give_segment(i, p, 0, 0);
-      }
-      a_.length[i] = a_.length[i] < 0 ? static_cast<I>(~a_.length[i]) : a_.length[i];
+      s.left += cut_row(a_, i, 0);
     }
-    give_segment(i, grown < 0 ? 0 : old.segments, s.places, size);
+    give_segment(a_, i, grown < 0 ? 0 : old.segments, s.places, size);
+    set_length(a_, i, old.length);
     s.places += size;
   }
 
@@ -303,8 +279,7 @@ private:
       length += end - k;
       s.fresh += end - k;
     }
-    bool const fits = row.segments == 0 || length <= row.room[0];
-    a_.length[i] = fits ? static_cast<I>(length) : static_cast<I>(~static_cast<I>(length));
+    set_length(a_, i, length);
   }
 
   /// What the entries of q's place make of a value v that is there.
@@ -371,12 +346,7 @@ private:
 template <class S, class V, class I>
 void apply(S& s, change kind, sorted_batch<V, I> const& b) {
   std::lock_guard const one_at_a_time(s.writers);
-  bool const in_place = kind != change::insert || s.o.duplicates == on_duplicate::combine;
-  bool const shared = in_place && s.a.snapshots->load(std::memory_order_acquire) > 0;
-  bool const wasteful = s.o.waste > 0 && static_cast<double>(s.a.left) >
-                                             s.o.waste * static_cast<double>(s.a.entries) + 4096;
-  if (shared || wasteful)
-    s.rearrange({});
+  s.tidy(kind != change::insert || s.o.duplicates == on_duplicate::combine);
   batch_change<V, I> c(kind, s.a, s.o, b);
   c.plan();
   c.find_room();

@@ -3,6 +3,7 @@
 // Dynamic matrices on a device: checks here, work in the module.
 #include "tulle/core/types.hpp"
 #include "tulle/dynamic/device_dynamic_csr.hpp"
+#include "tulle/op/spgemm_device.hpp"
 
 #include "core/cuda_module.hpp"
 #include "cuda/dynamic/table.hpp"
@@ -114,10 +115,9 @@ struct device_dynamic_csr<V, I>::state {
               void const* val, bool on_host) {
     run(op, [&] { return kernel.change(matrix, {kind, n, row, col, val, on_host}); });
   }
-  void check_shapes(csr_view<V, I, I> const* here, csr_there const* there) const {
-    I const m = here ? here->rows : there->rows, n = here ? here->cols : there->cols;
+  void check_shape(char const* what, I m, I n) const {
     if (m != rows || n != cols)
-      fail(errc::shape_mismatch, "merge: B is %lld x %lld, A is %lld x %lld",
+      fail(errc::shape_mismatch, "%s is %lld x %lld, A is %lld x %lld", what,
            static_cast<long long>(m), static_cast<long long>(n), static_cast<long long>(rows),
            static_cast<long long>(cols));
   }
@@ -250,16 +250,24 @@ void device_dynamic_csr<V, I>::scale_rows(there<I> row, there<V> factor) {
 }
 template <class V, class I>
 void device_dynamic_csr<V, I>::merge(csr_view<V, I, I> b) {
-  get().check_shapes(&b, nullptr);
+  get().check_shape("merge: B", b.rows, b.cols);
   if (b.nnz != 0)
     with_copy(b, get().o.where, [&](csr_there const& there) { merge(there); });
 }
 template <class V, class I>
 void device_dynamic_csr<V, I>::merge(csr_there b) {
   state& s = get();
-  s.check_shapes(nullptr, &b);
+  s.check_shape("merge: B", b.rows, b.cols);
   if (b.nnz != 0)
     s.run("merge", [&] { return s.kernel.merge(s.matrix, &b); });
+}
+template <class V, class I>
+void device_dynamic_csr<V, I>::add_product(csr_there b, csr_there c) {
+  state& s = get();
+  s.check_shape("add_product: B C", b.rows, c.cols);
+  device_matrix const product =
+      spgemm(s.o.where, device_ref{matrix_ref(b)}, device_ref{matrix_ref(c)});
+  merge(product.template view<csr_there>());
 }
 
 template <class V, class I>

@@ -140,6 +140,15 @@ void dynamic_csr<V, I>::validate() const {
       in_group = 0;
     }
   }
+  std::vector<bool> seen(a.order.row.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    auto const row = static_cast<std::size_t>(a.order.row[i]);
+    require(row < seen.size() && !seen[row], "the order has it twice", row);
+    seen[row] = true;
+    require(a.order.bin[i] ==
+                dynamic::bin_of(static_cast<std::size_t>(a.view().size(static_cast<I>(i)))),
+            "it is in another bin", i);
+  }
   require(entries == a.entries, "the entries are more or fewer", 0);
   require(rooms + a.left == a.used, "places that rows have and have left are not all", 0);
 }

@@ -169,7 +169,8 @@ bool sort_rows(dynamic_rows<V, I>& a, bool combine, cpu const& where) {
 
 template <class V, class I>
 std::size_t dynamic_rows<V, I>::bytes() const {
-  std::size_t sum = length.bytes() + in_group.bytes() + pages.bytes() + row_ptr.bytes();
+  std::size_t sum =
+      length.bytes() + in_group.bytes() + pages.bytes() + row_ptr.bytes() + order.bytes();
   for (auto const& s : segment)
     sum += s.bytes();
   for (auto const& c : chunks)
@@ -210,20 +211,41 @@ void growth<V, I>::take(dynamic_rows<V, I>& a) noexcept {
   a.chunks.swap(chunks);
 }
 
+template <class I, class Source>
+static row_order<I> ordered(std::size_t n, Source const& source, cpu const& where) {
+  row_order<I> to;
+  to.row = array<I>(n, where.memory);
+  to.bin = array<std::uint8_t>(n, where.memory);
+  int const parts = detail::parts_for(n, where.threads);
+  detail::parallel(parts, [&](int part) {
+    std::size_t const end = detail::split(n, part + 1, parts);
+    for (std::size_t i = detail::split(n, part, parts); i < end; ++i)
+      to.bin[i] = static_cast<std::uint8_t>(bin_of(source.length(i)));
+  });
+  to.sort();
+  return to;
+}
+
 template <class V, class I, class Source>
 dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& source,
                             dynamic_options const& o, bool compact) {
   detail::check_shape("dynamic_csr", rows, cols);
   auto const n = static_cast<std::size_t>(rows);
   cpu const& where = o.where;
-  array<std::size_t> at(n + 1, where.memory); // first place of each row
+  row_order<I> order;
+  if (o.by_length && !compact)
+    order = ordered<I>(n, source, where);
+  auto const row_at = [&](std::size_t k) {
+    return order.empty() ? k : static_cast<std::size_t>(order.row[k]);
+  };
+  array<std::size_t> at(n + 1, where.memory); // first place of each row, in their order
   int const parts = detail::parts_for(n, where.threads);
   detail::parallel(parts, [&](int part) {
     std::size_t const end = detail::split(n, part + 1, parts);
-    for (std::size_t i = detail::split(n, part, parts); i < end; ++i) {
-      std::size_t const length = source.length(i);
+    for (std::size_t k = detail::split(n, part, parts); k < end; ++k) {
+      std::size_t const length = source.length(row_at(k));
       std::size_t const slack = length == 0 ? 0 : slack_of(o.slack, length, entries, n);
-      at[i] = compact ? length : std::max(length + slack, o.width);
+      at[k] = compact ? length : std::max(length + slack, o.width);
     }
   });
   at[n] = primitive::parallel_exclusive_scan(at.data(), n, at.data(), where);
@@ -246,31 +268,37 @@ dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& s
   std::size_t const groups = a.groups();
   detail::parallel(copies, [&](int part) {
     auto const group_of = [&](int p) { // groups begin where an even share of the places does
-      std::size_t const i = detail::split_by_entries(at.data(), n, p, copies);
-      return std::min(groups, (i + group_rows - 1) / group_rows);
+      std::size_t const k = detail::split_by_entries(at.data(), n, p, copies);
+      return std::min(groups, (k + group_rows - 1) / group_rows);
     };
     auto const last = group_of(part + 1);
     for (std::size_t g = part == 0 ? 0 : group_of(part); g < last; ++g) {
       std::size_t const end = std::min(n, (g + 1) * static_cast<std::size_t>(group_rows));
       std::size_t sum = 0;
-      for (std::size_t i = g * group_rows; i < end; ++i) {
+      for (std::size_t k = g * group_rows; k < end; ++k) {
+        std::size_t const i = row_at(k);
         std::size_t const length = source.length(i);
-        bool const has_places = at[i + 1] > at[i]; // one without is at 0: a place that exists
+        bool const has_places = at[k + 1] > at[k]; // one without is at 0: a place that exists
         a.length[i] = static_cast<I>(length);
-        a.segment[0][i] = has_places ? static_cast<I>(at[i]) : I(0);
-        a.segment[0][a.pitch + i] = has_places ? static_cast<I>(at[i + 1]) : I(0);
+        a.segment[0][i] = has_places ? static_cast<I>(at[k]) : I(0);
+        a.segment[0][a.pitch + i] = has_places ? static_cast<I>(at[k + 1]) : I(0);
         if (compact)
-          a.row_ptr[i] = static_cast<I>(at[i]);
+          a.row_ptr[i] = static_cast<I>(at[k]);
         if (length > 0)
-          source.copy(i, a.chunks[0]->col.data() + at[i], a.chunks[0]->val.data() + at[i]);
+          source.copy(i, a.chunks[0]->col.data() + at[k], a.chunks[0]->val.data() + at[k]);
         sum += length;
+        if (!order.empty()) // a group has rows of all of them
+          std::atomic_ref(a.in_group[i / group_rows])
+              .fetch_add(static_cast<I>(length), std::memory_order_relaxed);
       }
-      a.in_group[g] = static_cast<I>(sum);
+      if (order.empty())
+        a.in_group[g] = static_cast<I>(sum);
     }
   });
   if (compact)
     a.row_ptr[n] = static_cast<I>(at[n]);
   a.entries = entries;
+  a.order = std::move(order);
   return a;
 }
 
@@ -279,8 +307,11 @@ dynamic_rows<V, I> defragmented(dynamic_view<V, I> const& v, dynamic_options con
                                 dynamic_defragment d) {
   auto const entries = static_cast<std::size_t>(v.entries);
   auto a = arranged<V, I>(v.rows, v.cols, entries, dynamic_source<V, I>{v}, o, d.compact);
-  if ((d.sort || d.combine) && entries > 0 && sort_rows(a, d.combine, o.where) && d.compact)
+  bool const shorter = (d.sort || d.combine) && entries > 0 && sort_rows(a, d.combine, o.where);
+  if (shorter && d.compact)
     return arranged<V, I>(v.rows, v.cols, a.entries, dynamic_source<V, I>{a.view()}, o, true);
+  for (std::size_t i = 0; shorter && !a.order.empty() && i < static_cast<std::size_t>(a.rows); ++i)
+    a.reorder(i);
   return a;
 }
 

@@ -62,14 +62,21 @@ struct shares_of_work {
     auto const wanted = std::min<std::int64_t>(static_cast<std::int64_t>(groups),
                                                std::int64_t{chunks_a_thread} * threads);
     first_group = array<std::int64_t>(static_cast<std::size_t>(wanted) + 1, memory);
-    std::int64_t const all = static_cast<std::int64_t>(a.entries) + row_cost * a.rows;
-    std::int64_t before = 0;
+    auto const cost = [&](std::size_t g) {
+      if (!a.order)
+        return a.in_group[g] + row_cost * group_rows;
+      std::int64_t const n = a.size(a.order[g * group_rows]); // and others as many, or almost
+      return group_rows * ((n < long_row ? n : 0) + row_cost);
+    };
+    std::int64_t all = 0, before = 0;
+    for (std::size_t g = 0; g < groups; ++g)
+      all += cost(g);
     std::size_t chunk = 0;
     for (std::size_t g = 0; g < groups; ++g) {
       while (chunk < static_cast<std::size_t>(wanted) &&
              before >= all / wanted * static_cast<std::int64_t>(chunk))
         first_group[chunk++] = static_cast<std::int64_t>(g);
-      before += a.in_group[g] + row_cost * group_rows;
+      before += cost(g);
     }
     while (chunk <= static_cast<std::size_t>(wanted))
       first_group[chunk++] = static_cast<std::int64_t>(groups);

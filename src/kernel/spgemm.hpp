@@ -60,6 +60,8 @@ struct spgemm_task {
   std::int64_t tile = 0; // columns of the accumulator; wider rows take several turns
   spgemm_survey all;
   void* row_ptr = nullptr; // of C
+  /// First entry of each row of C (O) where rows need not follow one another; row_ptr is not used.
+  void const* place = nullptr;
   void* col = nullptr;
   void* val = nullptr;
 };

@@ -161,6 +161,11 @@ void spgemm_stages::fill(void const* a, void const* b, void* row_ptr, void* col,
       [](int) {});
 }
 
+void spgemm_stages::fill_at(void const* place, void* col, void* val) {
+  task_.place = place;
+  fill(task_.a, task_.b, nullptr, col, val, false);
+}
+
 std::string spgemm_stages::summary() const {
   std::string text;
   for (int k = 0; k < row_kinds; ++k)

@@ -35,6 +35,11 @@ public:
   /// Columns and values of C, and what is missing in row_ptr; or values alone.
   void fill(void const* a, void const* b, void* row_ptr, void* col, void* val, bool values_only);
 
+  /// Columns and values of the rows at places of their own (O, one a row), in any order.
+  void fill_at(void const* place, void* col, void* val);
+  /// Rows whose numbers in row_ptr, as count() leaves it, go on from one to the next.
+  std::size_t block_rows() const { return block_rows_; }
+
   /// "17 rows dense, 4 esc, 2 threads"
   std::string summary() const;
   std::size_t bytes() const { return tables_.bytes() + scratch_.bytes(); }

@@ -274,15 +274,34 @@ TEST(device_dynamic_csr, products_repeat_and_are_those_of_what_it_freezes_to) {
         expect_grown(exact ? other_values(generate(text)) : rough(generate(text)), exact, text);
 }
 
-// Rows that a block adds up, and rows with segments behind segments.
+// Rows that a block adds up, rows that blocks share, and rows with segments behind segments.
 TEST(device_dynamic_csr, products_add_what_long_rows_have_behind) {
   std::vector<std::int32_t> lengths(400, 100);
-  lengths[7] = 60'000;
+  lengths[7] = 300'000; // a fortieth at a time: pieces of one batch, of two, of three
+  lengths[200] = 120'000;
+  lengths[300] = 60'000;
   lengths[399] = 9'000;
   for (bool const exact : {false, true}) {
-    csr<double> const a = from_lengths(200'000, lengths);
+    csr<double> const a = from_lengths(400'000, lengths);
     expect_grown(exact ? a : rough(a), exact, "long rows");
   }
+}
+
+TEST(device_dynamic_csr, adds_sparse_products_as_the_cpu_does) {
+  csr<double> const a = other_values(generate("poisson2d5:40"));
+  auto d = matrix::from_csr(a.view());
+  auto here = dynamic_csr<double>::from_csr(a.view());
+  device_matrix const there = upload(a);
+  auto const view = there.view<csr_view<double, std::int32_t, std::int32_t, space::device>>();
+  d.add_product(view, view);
+  here.add_product(a.view(), a.view());
+  EXPECT_TRUE(stored(d.download().snapshot()) == stored(here.snapshot()));
+  auto const frozen = d.freeze(); // of itself
+  d.add_product(frozen, view);
+  here.add_product(here.freeze().as_csr(), a.view());
+  EXPECT_EQ(d.to_csr(), here.to_csr());
+  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"add_product: B C is 1600 x 1600, A is 3 x 1600"},
+                         [&] { matrix(3, 1600).add_product(view, view); }));
 }
 
 // Products pay for rows that have grown until they have paid for a copy.

@@ -70,7 +70,7 @@ TEST(dynamic_csr, adopts_and_freezes_without_a_copy) {
 }
 
 TEST(dynamic_csr, multiplies_the_zoo_with_any_number_of_threads_to_the_same_bits) {
-  auto check = [](csr<double> const& source, std::string const& name) {
+  auto check = [](csr<double> const& source, std::string const& name, bool by_length) {
     csr<double> const a = rough(source);
     std::vector<double> const x = roughs(static_cast<std::size_t>(a.cols), 3);
     std::vector<double> const start = roughs(static_cast<std::size_t>(a.rows), 4);
@@ -78,7 +78,8 @@ TEST(dynamic_csr, multiplies_the_zoo_with_any_number_of_threads_to_the_same_bits
     product const p = exact_product(any, false, to_dense(any.type(), x));
     dynamic_options o;
     o.segments = 3;
-    o.move_below = 0;
+    o.move_below = by_length ? 32 : 0;
+    o.by_length = by_length;
     matrix d(a.rows, a.cols, o);
     std::vector<std::vector<std::int32_t>> row(5), col(5);
     std::vector<std::vector<double>> val(5);
@@ -91,7 +92,7 @@ TEST(dynamic_csr, multiplies_the_zoo_with_any_number_of_threads_to_the_same_bits
       }
     for (std::size_t b = 0; b < 5; ++b)
       d.insert(row[b], col[b], val[b]);
-    for (int turn = 0; turn < 2; ++turn) { // then compact
+    for (int turn = 0; turn < 3; ++turn) { // then in one segment each, then compact
       std::vector<double> first;
       for (int const threads : {1, 2, 3, 7, 64}) {
         std::vector<double> y = start;
@@ -104,13 +105,60 @@ TEST(dynamic_csr, multiplies_the_zoo_with_any_number_of_threads_to_the_same_bits
         }
         EXPECT_TRUE(same_bits(first, y)) << name << ", " << threads << " threads";
       }
-      d.freeze();
+      turn == 0 ? d.defragment() : static_cast<void>(d.freeze());
     }
   };
-  for (animal const& one : zoo())
-    check(one.matrix, one.name);
-  check(elephant(), "elephant");
-  check(from_lengths(200000, {3, 100000, 0, 16383, 16384, 16385, 5, 40000}), "long rows");
+  for (bool const by_length : {false, true}) {
+    for (animal const& one : zoo())
+      check(one.matrix, one.name, by_length);
+    check(elephant(), "elephant", by_length);
+    check(from_lengths(200000, {3, 100000, 0, 16383, 16384, 16385, 5, 40000}), "long rows",
+          by_length);
+  }
+}
+
+TEST(dynamic_csr, keeps_rows_in_the_order_of_their_lengths) {
+  std::vector<std::vector<std::int32_t>> orders;
+  for (int const threads : {1, 2, 7}) {
+    dynamic_options o;
+    o.by_length = true;
+    o.where.threads = threads;
+    std::vector<std::int32_t> lengths(30000);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      lengths[i] = static_cast<std::int32_t>(i * i % 23);
+    matrix d = matrix::from_csr(from_lengths(5000, lengths).view(), o);
+    // A row that is out of order has at most two neighbours to show it.
+    auto const ascends = [&](char const* when, int out_of_order = 0) {
+      d.validate();
+      auto const s = d.snapshot();
+      auto const& v = s.view();
+      ASSERT_TRUE(v.order) << when;
+      int descents = 0;
+      for (std::int32_t k = 1; k < v.rows; ++k)
+        descents += v.size(v.order[k - 1]) > v.size(v.order[k]) && v.size(v.order[k - 1]) <= 16;
+      EXPECT_LE(descents, 2 * out_of_order) << when;
+    };
+    ascends("from csr");
+    auto const s = d.snapshot();
+    for (std::int32_t k = 1; k < s.rows(); ++k) // so they lie, too
+      ASSERT_TRUE(s.view().size(s.view().order[k - 1]) == 0 ||
+                  s.view().begin[0][s.view().order[k - 1]] < s.view().begin[0][s.view().order[k]]);
+    entries const e = some(20000, 30000, 5000);
+    d.insert(e.row, e.col, e.val);
+    ascends("inserted", 30000 / 8);
+    d.erase(std::span(e.row).first(9000), std::span(e.col).first(9000));
+    ascends("erased", 30000 / 8);
+    d.defragment({.combine = true});
+    ascends("combined", 30000 / 8);
+    auto const last = d.snapshot();
+    orders.emplace_back(last.view().order, last.view().order + last.rows());
+    d.freeze();
+    EXPECT_FALSE(d.snapshot().view().order); // rows as csr has them
+    d.insert(1, 1, 1);
+    d.defragment();
+    ascends("after it was compact");
+  }
+  EXPECT_TRUE(orders[0] == orders[1] && orders[0] == orders[2]);
 }
 
 TEST(dynamic_csr, spmv_reads_neither_y_nor_x_without_need) {
@@ -306,6 +354,7 @@ TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
       survives("erase", [&](matrix& d) { d.erase(more.row, more.col); });
       survives("scale_rows", [&](matrix& d) { d.scale_rows(more.row, more.val); });
       survives("merge", [&](matrix& d) { d.merge(other.view()); });
+      survives("add_product", [&](matrix& d) { d.add_product(other.view(), other.view()); });
       survives("defragment", [&](matrix& d) { d.defragment(); });
       survives("freeze", [&](matrix& d) { d.freeze(); });
       survives("to_csr", [&](matrix& d) { d.to_csr(); });

@@ -60,6 +60,12 @@ struct model {
         if (place.first == b.row[k])
           v *= b.val[k];
   }
+  void add_product(model const& b, model const& c) {
+    for (auto const& [left, v] : b.at)
+      for (auto right = c.at.lower_bound({left.second, I(0)});
+           right != c.at.end() && right->first.first == left.second; ++right)
+        at[{left.first, right->first.second}] += v * right->second;
+  }
 
   /// 2 A x - y.
   std::vector<V> product(std::vector<V> const& x, std::vector<V> y) const {

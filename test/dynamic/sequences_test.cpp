@@ -23,6 +23,7 @@ dynamic_options some_options(std::mt19937& random) {
   o.move_below = random() % 2 ? 0 : random() % 40;
   o.duplicates = static_cast<on_duplicate>(random() % 3);
   o.waste = random() % 2 ? 1e-9 : .5;
+  o.by_length = random() % 2;
   o.where.threads = 1 + static_cast<int>(random() % 3);
   return o;
 }
@@ -59,9 +60,16 @@ std::string run(unsigned seed, std::size_t changes) {
     } else if (what == 10) {
       model<V, I> other{rows, cols, {}};
       other.insert(b);
-      a.merge(other.to_csr().view());
-      for (auto const& [place, v] : other.at)
-        m.at[place] += v;
+      if (random() % 2) {
+        a.merge(other.to_csr().view());
+        for (auto const& [place, v] : other.at)
+          m.at[place] += v;
+      } else {
+        model<V, I> right{cols, cols, {}};
+        right.insert(random_batch<V, I>(random, cols, cols, random() % 90));
+        a.add_product(other.to_csr().view(), right.to_csr().view());
+        m.add_product(other, right);
+      }
     } else if (what == 11) {
       a.defragment(
           {.sort = random() % 2 == 0, .combine = random() % 2 == 0, .compact = random() % 2 == 0});

@@ -2,6 +2,8 @@
 
 // Writers and readers at once. Every batch adds v at places of row 0 and -v at the same columns of
 // row 1, so whoever sees whole batches only finds that the rows cancel.
+#include "tulle/op/assemble.hpp"
+
 #include "dynamic/model.hpp"
 
 #include <atomic>
@@ -26,12 +28,20 @@ batch<double, std::int32_t> pairs(unsigned writer, unsigned number, std::size_t 
   return b;
 }
 
+/// A product that adds pairs of the same kind.
+struct pair_product {
+  csr<double> left = from_triplets<double>(64, 64, std::vector{0, 1}, std::vector{2, 2},
+                                           std::vector<double>{1, -1});
+  csr<double> right = from_lengths(cols, std::vector<std::int32_t>(64, 300));
+};
+
 void run(int writers, int readers, on_duplicate how, bool in_place) {
   constexpr unsigned batches = 12;
   dynamic_options o;
   o.duplicates = how;
   o.where.threads = 2;
   dynamic_csr<double> a(64, cols, o);
+  pair_product const both;
   std::atomic<int> writing = writers;
   std::atomic<int> wrong = 0;
   std::vector<std::thread> all;
@@ -45,6 +55,8 @@ void run(int writers, int readers, on_duplicate how, bool in_place) {
           double const factors[] = {2, 2};
           a.scale_rows(rows, factors);
         }
+        if (n % 4 == 3)
+          a.add_product(both.left.view(), both.right.view());
         if (n % 5 == 2)
           a.defragment_in_background({.combine = n % 2 == 0});
       }
@@ -79,9 +91,17 @@ void run(int writers, int readers, on_duplicate how, bool in_place) {
   if (in_place)
     return; // scaling and inserting do not commute
   model<double, std::int32_t> m{64, cols, {}};
+  batch<double, std::int32_t> product;
+  for (std::int32_t k = both.right.row_ptr[2]; k < both.right.row_ptr[3]; ++k) {
+    product.add(0, both.right.col[k], both.right.val[k]);
+    product.add(1, both.right.col[k], -both.right.val[k]);
+  }
   for (int w = 0; w < writers; ++w)
-    for (unsigned n = 0; n < batches; ++n)
+    for (unsigned n = 0; n < batches; ++n) {
       m.insert(pairs(static_cast<unsigned>(w), n, n % 3 == 0 ? 8000 : 40));
+      if (n % 4 == 3)
+        m.insert(product);
+    }
   EXPECT_EQ(a.to_csr(), m.to_csr());
 }
 

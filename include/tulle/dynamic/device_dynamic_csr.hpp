@@ -84,6 +84,8 @@ public:
   /// A += B.
   void merge(csr_view<V, I, I> b);
   void merge(csr_there b);
+  /// A += B C, by spgemm and merge().
+  void add_product(csr_there b, csr_there c);
 
   /// All rows in one segment each; always compact.
   void defragment(dynamic_defragment d = {});

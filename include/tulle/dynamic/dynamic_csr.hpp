@@ -60,6 +60,10 @@ struct dynamic_options {
   int segments = 4;            ///< of a row, at most 8; one that needs more moves
   std::size_t move_below = 32; ///< entries of a row that moves instead of getting one more segment
   on_duplicate duplicates = on_duplicate::keep;
+  /// Rows lie in the pool, and products go over them, in the order of their lengths, but for an
+  /// eighth of those that have changed; a compact matrix has no such order until it is
+  /// defragmented. For rows of few and many lengths that change seldom.
+  bool by_length = false;
   /// Places that rows have left, over entries, from which a batch defragments first; 0: never.
   double waste = .5;
   std::size_t limit = SIZE_MAX; ///< places of the pool
@@ -145,6 +149,10 @@ public:
   void scale_rows(std::span<I const> row, std::span<V const> factor);
   /// A += B.
   void merge(csr_view<V, I, I> b);
+  /// A += B C, which may be of a snapshot of A. Rows of the product are computed where they stay,
+  /// behind what the row has, while readers go on; only where duplicates are to be combined does it
+  /// become a csr first. The same bits as spgemm's, and its workspace_limit.
+  void add_product(csr_view<V, I, I> b, csr_view<V, I, I> c);
 
   void insert(I i, I j, V v) { insert({&i, 1}, {&j, 1}, {&v, 1}); }
   void assign(I i, I j, V v) { assign({&i, 1}, {&j, 1}, {&v, 1}); }

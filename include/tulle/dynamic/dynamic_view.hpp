@@ -30,6 +30,7 @@ struct dynamic_view {
   bool scattered = false;             ///< some rows have moved to another chunk
   int shift = 0;                      ///< a page has 1 << shift places
   I const* length = nullptr;          ///< of rows; ~length beyond the first segment
+  I const* order = nullptr;           ///< rows by length, as products go over them; null: by number
   I const* in_group = nullptr;        ///< entries of each group of rows: kernel/dynamic.hpp
   I const* row_ptr = nullptr;         ///< of a compact one; else null
   I const* begin[most_segments] = {}; ///< places; null: no row has that many segments

@@ -121,7 +121,7 @@ struct spgemm_csr {
 
   static void fill(spgemm_task const& t, i64 first, i64 last, i64 before, void* at) {
     product<V, I, O> const c(t, first, before);
-    if (!t.values_only)
+    if (!t.values_only && !t.place)
       for (i64 i = first; i < last; ++i)
         static_cast<O*>(t.row_ptr)[i + 1] += static_cast<O>(before);
     std::size_t used = 0;

@@ -249,14 +249,15 @@ struct dense_row {
     extent e = {};
     c.columns(i, e);
     i64 const first = e.first;
-    i64 const n = static_cast<i64>(c.c_ptr[i + 1]) - c.start(i);
+    i64 n = 0;
     I* const col = c.c_col + c.start(i);
-    if (!c.t.values_only) {
+    if (c.t.values_only) {
+      n = static_cast<i64>(c.c_ptr[i + 1]) - c.start(i);
+    } else {
       set_flags(c, i, e, first, e.last + 1, s.flag);
-      i64 at = 0;
       take_flags(s.flag, e.last + 1 - first, [&](i64 from, std::uint64_t bits) HWY_ATTR {
         for (; bits; bits &= bits - 1)
-          col[at++] = static_cast<I>(first + from + __builtin_ctzll(bits));
+          col[n++] = static_cast<I>(first + from + __builtin_ctzll(bits));
       });
       for (int g = 1; g < rows; ++g) {
         i64 const less = c.t.first ? g : 0;

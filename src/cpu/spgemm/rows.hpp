@@ -254,8 +254,9 @@ struct product : product_pattern<I, O> {
                               pattern<I, O>(*static_cast<csr_view<V, I, O> const*>(task.b)), task},
         a_val(as_plain(static_cast<csr_view<V, I, O> const*>(task.a)->val)),
         b_val(as_plain(static_cast<csr_view<V, I, O> const*>(task.b)->val)),
-        c_ptr(static_cast<O const*>(task.row_ptr)), c_col(static_cast<I*>(task.col)),
-        c_val(static_cast<value*>(task.val)), first_row(first), first_entry(before) {}
+        c_ptr(static_cast<O const*>(task.place ? task.place : task.row_ptr)),
+        c_col(static_cast<I*>(task.col)), c_val(static_cast<value*>(task.val)), first_row(first),
+        first_entry(task.place ? static_cast<i64>(c_ptr[first]) : before) {}
 
   /// First entry of row i. What c_ptr has of the first one is another thread's to write.
   HWY_INLINE i64 start(i64 i) const {

@@ -40,30 +40,57 @@ HWY_NOINLINE V fragments(dynamic_view<V, I> const& a, V const* x, std::int64_t i
   return sum;
 }
 
-/// update() of four rows.
-template <class V, class Sums>
-HWY_INLINE void update_four(V* y, V alpha, Sums sum, V beta, bool overwrite) {
+/// The k-th row that products go over.
+template <bool ordered, class V, class I>
+HWY_INLINE std::int64_t row_of(dynamic_view<V, I> const& a, std::int64_t k) {
+  return ordered ? static_cast<std::int64_t>(a.order[k]) : k;
+}
+
+/// update() of four rows from the k-th on.
+template <bool ordered, class V, class I, class Sums>
+HWY_INLINE void update_four(dynamic_view<V, I> const& a, V* y, std::int64_t k, V alpha, Sums sum,
+                            V beta, bool overwrite) {
   hn::FixedTag<V, 4> const d;
+  if constexpr (ordered) {
+    HWY_ALIGN V one[4];
+    hn::Store(sum, d, one);
+    for (int r = 0; r < 4; ++r)
+      update(y + a.order[k + r], alpha, one[r], beta, overwrite);
+    return;
+  }
+  y += k;
   auto const f = hn::Set(d, alpha);
   hn::StoreU(overwrite ? hn::Mul(f, sum)
                        : hn::MulAdd(f, sum, hn::Mul(hn::Set(d, beta), hn::LoadU(d, y))),
              d, y);
 }
 
-/// Rows i, i + 4, ... of one chunk, while four of them have `length` entries and begin `stride`
-/// places apart, as rows of one length do when they come out of defragmenting: rows.hpp's runs with
-/// room between rows. Returns the first row left.
-template <bool streaming, int length, class V, class I>
+/// Whether four rows from the k-th on have that many entries.
+template <bool ordered, class V, class I>
+HWY_INLINE bool are_alike(dynamic_view<V, I> const& a, std::int64_t k, std::int64_t length) {
+  return a.length[row_of<ordered>(a, k)] == length &&
+         a.length[row_of<ordered>(a, k + 1)] == length &&
+         a.length[row_of<ordered>(a, k + 2)] == length &&
+         a.length[row_of<ordered>(a, k + 3)] == length;
+}
+
+/// The k-th row, the fourth behind it and so on, of one chunk, while four of them have `length`
+/// entries and begin `stride` places apart, as rows of one length do when they come out of
+/// defragmenting: rows.hpp's runs with room between rows. Returns the first row left.
+template <bool streaming, bool ordered, int length, class V, class I>
 HWY_NOINLINE std::int64_t run_with_room(dynamic_view<V, I> const& a, V const* x, V alpha, V beta,
-                                        V* y, bool overwrite, std::int64_t i, std::int64_t stop) {
-  I const* const begin = a.begin[0];
-  std::int64_t const stride = begin[i + 1] - begin[i];
-  while (i + 4 <= stop && a.length[i] == length && a.length[i + 1] == length &&
-         a.length[i + 2] == length && a.length[i + 3] == length &&
-         begin[i + 1] - begin[i] == stride && begin[i + 2] - begin[i] == 2 * stride &&
-         begin[i + 3] - begin[i] == 3 * stride) {
-    V const* const val = a.pages[0].val + begin[i];
-    I const* const col = a.pages[0].col + begin[i];
+                                        V* y, bool overwrite, std::int64_t k, std::int64_t stop) {
+  auto const begin = [&](std::int64_t at) -> std::int64_t {
+    return a.begin[0][row_of<ordered>(a, at)];
+  };
+  std::int64_t const stride = begin(k + 1) - begin(k);
+  for (; k + 4 <= stop && are_alike<ordered>(a, k, length); k += 4) {
+    std::int64_t const at = begin(k);
+    if (begin(k + 1) - at != stride || begin(k + 2) - at != 2 * stride ||
+        begin(k + 3) - at != 3 * stride)
+      break;
+    V const* const val = a.pages[0].val + at;
+    I const* const col = a.pages[0].col + at;
     if constexpr (streaming) {
       for (std::size_t line = 0; line < 4 * (length + 1) * sizeof(V); line += 64)
         __builtin_prefetch(reinterpret_cast<char const*>(val) + prefetch_bytes + line);
@@ -71,10 +98,9 @@ HWY_NOINLINE std::int64_t run_with_room(dynamic_view<V, I> const& a, V const* x,
         __builtin_prefetch(reinterpret_cast<char const*>(col) + prefetch_bytes / 2 + line);
     }
     auto const sum = quad<length>(val, col, x, stride);
-    update_four(y + i, alpha, sum, beta, overwrite);
-    i += 4;
+    update_four<ordered>(a, y, k, alpha, sum, beta, overwrite);
   }
-  return i;
+  return k;
 }
 
 /// The first entries of row i, in the one chunk that there is unless scattered.
@@ -98,37 +124,36 @@ HWY_INLINE void ask_for_row(dynamic_view<V, I> const& a, std::int64_t i) {
 }
 
 /// The same for rows that may be anywhere.
-template <int length, class V, class I>
+template <bool ordered, int length, class V, class I>
 HWY_NOINLINE std::int64_t run_scattered(dynamic_view<V, I> const& a, V const* x, V alpha, V beta,
-                                        V* y, bool overwrite, std::int64_t i, std::int64_t stop) {
-  while (i + 4 <= stop && a.length[i] == length && a.length[i + 1] == length &&
-         a.length[i + 2] == length && a.length[i + 3] == length) {
-    if (i + 3 + rows_ahead < a.rows)
+                                        V* y, bool overwrite, std::int64_t k, std::int64_t stop) {
+  for (; k + 4 <= stop && are_alike<ordered>(a, k, length); k += 4) {
+    if (k + 3 + rows_ahead < a.rows)
       for (int r = 0; r < 4; ++r)
-        ask_for_row(a, i + rows_ahead + r);
-    dynamic_page<V, I> const row[4] = {row_at<true>(a, i), row_at<true>(a, i + 1),
-                                       row_at<true>(a, i + 2), row_at<true>(a, i + 3)};
+        ask_for_row(a, row_of<ordered>(a, k + rows_ahead + r));
+    dynamic_page<V, I> const row[4] = {
+        row_at<true>(a, row_of<ordered>(a, k)), row_at<true>(a, row_of<ordered>(a, k + 1)),
+        row_at<true>(a, row_of<ordered>(a, k + 2)), row_at<true>(a, row_of<ordered>(a, k + 3))};
     auto const sum = quad<length, V, I>({row[0].val, row[1].val, row[2].val, row[3].val},
                                         {row[0].col, row[1].col, row[2].col, row[3].col}, x);
-    update_four(y + i, alpha, sum, beta, overwrite);
-    i += 4;
+    update_four<ordered>(a, y, k, alpha, sum, beta, overwrite);
   }
-  return i;
+  return k;
 }
 
-/// The run that begins at row i, if one does; i itself where none does.
-template <bool streaming, bool scattered, class V, class I>
+/// The run that begins at the k-th row, if one does; k itself where none does.
+template <bool streaming, bool scattered, bool ordered, class V, class I>
 std::int64_t run_at(dynamic_view<V, I> const& a, V const* x, V alpha, V beta, V* y, bool overwrite,
-                    std::int64_t i, std::int64_t stop) {
+                    std::int64_t k, std::int64_t stop) {
   if constexpr (has_quads<V>)
-    if (i + 4 <= stop && a.length[i] == a.length[i + 3])
-      switch (a.length[i]) {
+    if (k + 4 <= stop && a.length[row_of<ordered>(a, k)] == a.length[row_of<ordered>(a, k + 3)])
+      switch (a.length[row_of<ordered>(a, k)]) {
 #define TULLE_RUN(n)                                                                               \
   case n:                                                                                          \
     if constexpr (scattered)                                                                       \
-      return run_scattered<n>(a, x, alpha, beta, y, overwrite, i, stop);                           \
+      return run_scattered<ordered, n>(a, x, alpha, beta, y, overwrite, k, stop);                  \
     else                                                                                           \
-      return run_with_room<streaming, n>(a, x, alpha, beta, y, overwrite, i, stop);
+      return run_with_room<streaming, ordered, n>(a, x, alpha, beta, y, overwrite, k, stop);
         TULLE_RUN(1)
         TULLE_RUN(2)
         TULLE_RUN(3)
@@ -140,35 +165,36 @@ std::int64_t run_at(dynamic_view<V, I> const& a, V const* x, V alpha, V beta, V*
         TULLE_RUN(9)
 #undef TULLE_RUN
       }
-  return i;
+  return k;
 }
 
 /// The rows of a group, long ones left out. How a row is summed follows from its group alone.
-template <bool streaming, bool scattered, class V, class I>
+template <bool streaming, bool scattered, bool ordered, class V, class I>
 void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* y,
                    std::int64_t group) {
   bool const overwrite = beta == V{};
-  std::int64_t i = group * group_rows;
-  std::int64_t const stop = i + group_rows < a.rows ? i + group_rows : a.rows;
-  std::int64_t look_at = i; // the next row at which a run may begin
+  std::int64_t k = group * group_rows;
+  std::int64_t const stop = k + group_rows < a.rows ? k + group_rows : a.rows;
+  std::int64_t look_at = k; // the next row at which a run may begin
   std::int64_t skip = look_after;
   std::int64_t vectors_from = vector_from; // entries; fewer after a row that went so
-  for (; i < stop; ++i) {
+  for (; k < stop; ++k) {
     if constexpr (has_quads<V>) {
-      if (i >= look_at) {
+      if (k >= look_at) {
         std::int64_t const next =
-            run_at<streaming, scattered>(a, x, alpha, beta, y, overwrite, i, stop);
-        skip = next == i ? 2 * skip : look_after;
+            run_at<streaming, scattered, ordered>(a, x, alpha, beta, y, overwrite, k, stop);
+        skip = next == k ? 2 * skip : look_after;
         look_at = next + skip;
-        i = next;
-        if (i == stop)
+        k = next;
+        if (k == stop)
           return;
       }
     }
     if constexpr (scattered) {
-      if (i + rows_ahead < a.rows)
-        ask_for_row(a, i + rows_ahead);
+      if (k + rows_ahead < a.rows)
+        ask_for_row(a, row_of<ordered>(a, k + rows_ahead));
     }
+    std::int64_t const i = row_of<ordered>(a, k);
     std::int64_t const n = a.length[i];
     V sum{};
     if (n < 0) {
@@ -178,8 +204,8 @@ void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* 
     } else {
       dynamic_page<V, I> const row = row_at<scattered>(a, i);
       if (n < vectors_from) {
-        for (std::int64_t k = 0; k < n; ++k)
-          sum = mul_add(row.val[k], x[row.col[k]], sum);
+        for (std::int64_t p = 0; p < n; ++p)
+          sum = mul_add(row.val[p], x[row.col[p]], sum);
       } else {
         if (n >= long_row)
           continue;
@@ -199,6 +225,10 @@ void product(dynamic_call const& c) {
   auto* const sums = static_cast<V*>(c.sums);
   V const alpha = *static_cast<V const*>(c.alpha);
   V const beta = *static_cast<V const*>(c.beta);
+  auto* const rows = a.scattered ? a.order ? rows_of_group<streaming, true, true, V, I>
+                                           : rows_of_group<streaming, true, false, V, I>
+                     : a.order ? rows_of_group<streaming, false, true, V, I>
+                                 : rows_of_group<streaming, false, false, V, I>;
   chunk_queue queue(static_cast<share*>(c.shares), c.threads, c.chunks + c.pieces);
 #pragma omp parallel num_threads(c.threads)
   {
@@ -206,10 +236,7 @@ void product(dynamic_call const& c) {
     for (std::int64_t u; (u = queue.take(t)) >= 0;) {
       if (u < c.chunks) {
         for (std::int64_t g = c.first_group[u]; g < c.first_group[u + 1]; ++g)
-          if (a.scattered)
-            rows_of_group<streaming, true>(alpha, a, x, beta, y, g);
-          else
-            rows_of_group<streaming, false>(alpha, a, x, beta, y, g);
+          rows(alpha, a, x, beta, y, g);
         continue;
       }
       dynamic_piece const p = c.piece[u - c.chunks];

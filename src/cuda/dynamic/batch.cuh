@@ -102,6 +102,8 @@ __device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std:
   r.last = a.first[i];
   r.places = a.first[i + 1] - r.last;
   std::size_t const length = static_cast<std::size_t>(r.length) + fresh;
+  if (length > static_cast<std::size_t>(r.places) + long_behind)
+    f->crowded = 1;
   for (; r.level < a.levels && length > static_cast<std::size_t>(r.places); ++r.level) {
     segment<I> const s = a.behind(r.level, i);
     if (s.begin == s.end)

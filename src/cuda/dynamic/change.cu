@@ -161,6 +161,7 @@ findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
       m.used = used;
       m.grown_rows = grown;
       m.holes = m.holes || f.holes != 0;
+      m.crowded = m.crowded || f.crowded != 0;
       return f;
     }
     bool const tight = b.g.tight || used > most_places(m);

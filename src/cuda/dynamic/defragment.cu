@@ -77,7 +77,7 @@ void gather(matrix<V, I>& m, copy_room<V, I>& room) {
   m.grown_rows = 0;
   m.used = m.in_first = m.entries;
   m.compact = true;
-  m.holes = m.planned = false;
+  m.holes = m.crowded = m.planned = false;
   m.debt = 0;
 }
 

@@ -8,10 +8,8 @@
 //
 // Bytes that must move, double with 32-bit indices: of a product those of csr, and 32 for a row
 // that has grown beside its entries.
-#include "cuda/dynamic/matrix.cuh"
+#include "cuda/dynamic/behind.cuh"
 #include "cuda/order.cuh"
-#include "cuda/primitive/block.cuh"
-#include "cuda/primitive/search.cuh"
 #include "cuda/spmv/compressed.cuh"
 #include "cuda/turn.cuh"
 
@@ -47,92 +45,6 @@ void make_plan(matrix<V, I>& m) {
   m.how.work = m.plan.template as<void>();
   check(m.csr->fill(&a, m.how));
   m.planned = true;
-}
-
-// Rows that a block takes, its threads, and entries that it multiplies at a time. Rows of more are
-// added up by all threads, one after the other.
-constexpr int behind_rows = 128;
-constexpr int behind_threads = 256;
-constexpr int behind_entries = 512; // at least as many as rows
-
-/// Entry p of those that a row has behind its first segment, times x.
-template <class V, class I>
-__device__ V term_behind(fragments<V, I> const& a, grown_row<I> const& g, I p, V const* x) {
-  I const at = p < g.places ? g.begin + p : a.place_behind(1, g.row, p - g.places);
-  return a.val[at] * __ldg(x + a.col[at]);
-}
-
-/// A thread's part of all that a row has there, segment by segment.
-template <class V, class I>
-__device__ V sum_behind(fragments<V, I> const& a, grown_row<I> const& g, V const* x) {
-  V sum = 0;
-  segment<I> s{g.begin, g.begin + g.places};
-  I left = g.count;
-  for (int level = 1; left > 0; ++level) {
-    I const end = s.begin + (left < s.end - s.begin ? left : s.end - s.begin);
-#pragma unroll 8
-    for (I at = s.begin + static_cast<I>(threadIdx.x); at < end; at += behind_threads)
-      sum = fma(a.val[at], __ldg(x + a.col[at]), sum);
-    left -= end - s.begin;
-    if (left > 0)
-      s = a.behind(level, g.row);
-  }
-  return sum;
-}
-
-/// y += alpha times what rows have behind their first segments. A block's threads share its
-/// entries, whatever the rows, and then each adds up those of its row, in their order: so the bits
-/// follow from the entries alone. A warp that went through one row after the other took four times
-/// as long on rmat, where all rows of a warp may have many. To do all but the last addition while
-/// the product before ends, which csr's kernels would have to allow, was 1 % of a round.
-template <class V, class I>
-__global__ void __launch_bounds__(behind_threads)
-    behind_kernel(V alpha, fragments<V, I> a, std::size_t n, V const* x, V* y) {
-  __shared__ grown_row<I> rows[behind_rows];
-  __shared__ int end[behind_rows], listed[behind_rows], count;
-  __shared__ V term[behind_entries];
-  __shared__ block_room<int> scan_room;
-  __shared__ block_room<V> sum_room;
-  wait_for_launch_before();
-  int const t = threadIdx.x;
-  // Rows that have most come early in a batch, and so in the list.
-  std::size_t const k = blockIdx.x + t * std::size_t{gridDim.x};
-  if (t == 0)
-    count = 0;
-  grown_row<I> g{};
-  if (t < behind_rows && k < n)
-    g = a.grown[k];
-  bool const is_long = g.count > behind_entries;
-  int const mine = is_long || g.count < 0 ? 0 : static_cast<int>(g.count);
-  int const begin = block_exclusive_scan<behind_threads>(mine, scan_room);
-  if (t < behind_rows) {
-    rows[t] = g;
-    end[t] = begin + mine;
-  }
-  if (is_long)
-    listed[atomicAdd(&count, 1)] = t;
-  __syncthreads();
-  int const all = end[behind_rows - 1];
-  V sum = 0;
-  for (int e0 = 0; e0 < all; e0 += behind_entries) {
-    int const e1 = min(all, e0 + behind_entries);
-    for (int e = e0 + t; e < e1; e += behind_threads) {
-      int const r = upper_bound(end, behind_rows, e);
-      term[e - e0] = term_behind(a, rows[r], static_cast<I>(e - (r > 0 ? end[r - 1] : 0)), x);
-    }
-    __syncthreads();
-    for (int e = max(begin, e0); e < min(begin + mine, e1); ++e)
-      sum += term[e - e0];
-    __syncthreads();
-  }
-  for (int q = 0; q < count; ++q) {
-    V const part = block_reduce<behind_threads>(sum_behind(a, rows[listed[q]], x), sum_room);
-    if (t == 0)
-      term[listed[q]] = part;
-  }
-  __syncthreads();
-  if (g.count > 0)
-    y[g.row] = fma(alpha, is_long ? term[t] : sum, y[g.row]);
 }
 
 /// first and length of csr's pointers.
@@ -210,8 +122,9 @@ void in_turn(matrix<V, I>& m, void* stream, F const& f) {
 // What the rows that have grown cost products, in parts of the matrix, until it is defragmented:
 // those products then took as long as that takes, so that whatever comes next, no more than twice
 // the time of the better choice is lost. H200, double, rmat 20, poisson2d5 2048 and circuit
-// 2000000: a product with a tenth behind takes .06, .16, .29 ms more, defragmenting .25, .33, .21.
-// Rounds of bench dynamic with .2 / .35, the median: .99 / .99, .55 / .56, .69 / .71.
+// 2000000: a product with a tenth behind takes .06, .16, .10 ms more, defragmenting .25, .33, .21.
+// Rounds of bench dynamic with .2 / .35, the median, when that was .29 on circuit: .99 / .99, .55 /
+// .56, .69 / .71.
 constexpr double most_debt = .2;
 
 template <class V, class I>
@@ -224,6 +137,7 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
   }
   if (!is_empty && !m.planned)
     make_plan(m);
+  shared_rows<V, I> const shared = m.crowded ? room_for_shared(m) : shared_rows<V, I>{};
   in_turn(m, stream, [&] {
     if (is_empty)
       return scale(beta, y, static_cast<std::size_t>(m.rows), stream);
@@ -232,7 +146,10 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
     if (s.code != cuda_status::fine)
       throw failure{s};
     launch_early(behind_kernel<V, I>, ceil_div(m.grown_rows, std::size_t{behind_rows}),
-                 behind_threads, stream, alpha, m.view(), m.grown_rows, x, y);
+                 behind_threads, stream, alpha, m.view(), m.grown_rows, x, y, shared, m.crowded);
+    if (m.crowded)
+      launch_early(shared_kernel<V, I>, std::min(shared.most_pieces, shared_blocks), behind_threads,
+                   stream, alpha, m.view(), shared, x, y);
   });
 }
 
@@ -240,7 +157,7 @@ template <class V, class I>
 cuda_dynamic_shape shape(matrix<V, I> const& m) {
   cuda_dynamic_shape s{m.entries, m.capacity, static_cast<std::size_t>(1 + m.levels), 0, m.compact};
   for (owned const* o : {&m.length, &m.first, &m.listed, &m.grown, &m.further, &m.col, &m.val,
-                         &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
+                         &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan, &m.shared})
     s.bytes += o->bytes();
   return s;
 }

@@ -51,6 +51,9 @@ private:
   std::size_t bytes_ = 0;
 };
 
+/// Entries behind its first segment beyond which blocks share a row.
+constexpr int long_behind = 4096;
+
 /// What a batch finds out on the device.
 struct findings {
   unsigned long long bad;    // n less the first entry that is outside; 0: none is
@@ -60,6 +63,7 @@ struct findings {
   int levels;      // tables wanted
   int full;        // a row has no segment left
   int holes;       // a row has fewer entries than its first segment has places
+  int crowded;     // a row has more than long_behind behind it
   unsigned listed; // entries of rows that have several: counted.cuh
   unsigned crowds; // rows that have many
 };
@@ -103,6 +107,7 @@ struct matrix {
   std::size_t in_first = 0; // entries of first segments, when they were made
   bool compact = true;      // all entries are in first segments, which are full
   bool holes = false;       // some first segments are not
+  bool crowded = false;     // some rows may have more than long_behind behind theirs
   double debt = 0;          // what products paid for entries behind: matrix.cu
   owned length, first;
   owned listed, grown; // rows that have grown
@@ -119,8 +124,10 @@ struct matrix {
   owned work;              // of batches
   std::size_t counted = 0; // entries that it is for
   std::size_t room_bytes = 0;
-  owned row_ptr, scan; // of copies
-  owned plan;          // of products with the first segments
+  owned row_ptr, scan;        // of copies
+  owned plan;                 // of products with the first segments
+  owned shared;               // of products with rows that are crowded: behind.cuh
+  std::size_t shared_for = 0; // entries behind
   bool planned = false;
   plan_view how;
   cuda_spmv_kernel const* csr = nullptr;
