@@ -13,7 +13,7 @@ namespace tulle::simt {
 /// when the fork is gone comes after.
 class fork {
 public:
-  static constexpr int most = 3;
+  static constexpr int most = 8;
 
   /// With `is_wanted` false there is nothing beside.
   fork(void* stream, bool is_wanted)

@@ -172,7 +172,15 @@ TEST(cuda, options_that_cannot_be_are_refused_in_the_same_words) {
                                  "scsr",
                                  "dia:symmetric=true",
                                  "panels:width=3",
-                                 "panels:height=0"})
+                                 "panels:height=0",
+                                 "bicrs:block=3",
+                                 "bicrs:part=0",
+                                 "cbicrs:block=0",
+                                 "cbicrs:block=32768",
+                                 "vbicrs:block=32768",
+                                 "vbicrs:height=3",
+                                 "vbicrs:height=32",
+                                 "vbicrs:limit=0.001"})
     for (any_matrix const* const a : {&skewed, &wide})
       expect_alike(*a, layout::parse(text), "errors");
   EXPECT_TRUE(fails_with(errc::unsupported, {"option omega"},

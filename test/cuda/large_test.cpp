@@ -59,6 +59,15 @@ TEST(cuda_large, panels_of_long_rows) {
     expect_product(a, layout::parse(l), "panels");
 }
 
+// Rows that blocks and tiles cut in many ways.
+TEST(cuda_large, rows_in_many_blocks) {
+  csr<double> const a = integer_matrix("rmat:17:8");
+  for (char const* const l :
+       {"bicrs", "bicrs:block=4096", "cbicrs", "cbicrs:block=1024:part=5000", "vbicrs:limit=99",
+        "vbicrs:height=1:block=1024:limit=99", "vbicrs:height=8:limit=99"})
+    expect_product(a, layout::parse(l), "pieces of rows joined");
+}
+
 // Rows far longer than those of the zoo, in every format and both types, converted here and there.
 template <class V>
 void expect_long_rows() {

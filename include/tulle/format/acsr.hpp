@@ -40,6 +40,7 @@ struct acsr_view {
   I cols = 0;
   O nnz = 0;
   I bins = 0;
+  bool streams = false;       ///< on a GPU, bins in streams of their own
   O const* row_ptr = nullptr; ///< rows + 1; may be null when rows == 0
   I const* bin_ptr = nullptr; ///< bins + 1; may be null when rows == 0
   I const* bin_row = nullptr; ///< rows
@@ -47,9 +48,10 @@ struct acsr_view {
   V const* val = nullptr;     ///< nnz
 
   acsr_view() = default;
-  acsr_view(unchecked_t, csr_view<V, I, O, S> const& a, I bins, I const* bin_ptr, I const* bin_row)
-      : rows(a.rows), cols(a.cols), nnz(a.nnz), bins(bins), row_ptr(a.row_ptr), bin_ptr(bin_ptr),
-        bin_row(bin_row), col(a.col), val(a.val) {}
+  acsr_view(unchecked_t, csr_view<V, I, O, S> const& a, I bins, I const* bin_ptr, I const* bin_row,
+            bool streams = false)
+      : rows(a.rows), cols(a.cols), nnz(a.nnz), bins(bins), streams(streams), row_ptr(a.row_ptr),
+        bin_ptr(bin_ptr), bin_row(bin_row), col(a.col), val(a.val) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
   acsr_view(csr_view<V, I, O> const& a, std::span<I const> bin_ptr,
             std::span<I const> bin_row) requires(S == space::host);
@@ -70,7 +72,15 @@ struct acsr_view {
   csr_view<V, I, O, S> as_csr() const { return {unchecked, rows, cols, nnz, row_ptr, col, val}; }
 };
 
-struct acsr_options {};
+struct acsr_options {
+  bool streams = false; ///< on a GPU, bins in streams of their own, not in one launch
+
+  template <class F>
+  void fields(F&& f) {
+    f("streams", streams);
+  }
+  static constexpr char const* variants[] = {"streams=true"};
+};
 
 template <class V, class I = std::int32_t, class O = I>
 struct acsr {
@@ -78,6 +88,7 @@ struct acsr {
 
   I rows = 0;
   I cols = 0;
+  bool streams = false;
   array<O> row_ptr;
   array<I> bin_ptr;
   array<I> bin_row;
@@ -90,8 +101,9 @@ struct acsr {
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   acsr_view<V, I, O> view() const {
-    return {unchecked, as_csr(), static_cast<I>(bin_ptr.empty() ? 0 : bin_ptr.size() - 1),
-            bin_ptr.data(), bin_row.data()};
+    return {
+        unchecked,      as_csr(),       static_cast<I>(bin_ptr.empty() ? 0 : bin_ptr.size() - 1),
+        bin_ptr.data(), bin_row.data(), streams};
   }
   void validate() const {
     acsr_view<V, I, O>(csr_view<V, I, O>(rows, cols, row_ptr, col, val), bin_ptr, bin_row);
@@ -161,7 +173,7 @@ void acsr_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O>
-acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options, cpu const& where) {
+acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options o, cpu const& where) {
   csr<V, I, O> c = csr<V, I, O>::from_csr(a, {}, where);
   auto const n = static_cast<std::size_t>(c.rows);
   auto const bin = [ptr = c.row_ptr.data()](std::size_t i) {
@@ -170,6 +182,7 @@ acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options, cpu con
   acsr b;
   b.rows = c.rows;
   b.cols = c.cols;
+  b.streams = o.streams;
   b.bin_row = array<I>(n, where.memory);
   auto const longest =
       static_cast<std::uint64_t>(n == 0 ? O(0) : detail::longest_row(c.row_ptr.data(), n, where));

@@ -162,6 +162,12 @@ private:
 
 namespace detail {
 
+inline void check_vbicrs_height(int height, int lanes) {
+  if (height < 0 || height > lanes || (height & (height - 1)) != 0)
+    fail(errc::unsupported, "vbicrs: option height is %d, expected 0 or a power of two up to %d",
+         height, lanes);
+}
+
 /// The groups and vectors of a block whose runs are known, `height` rows by `width` entries each.
 struct vbicrs_size {
   std::size_t height, width;
@@ -351,9 +357,7 @@ std::size_t vbicrs_view<V, I, O, S>::check_block(std::size_t b, int rows_here,
 template <class V, class I, class O>
 vbicrs<V, I, O> vbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, vbicrs_options o, cpu const& where) {
   detail::check_bicrs_options("vbicrs", o.block, 1, detail::most_bicrs_block, o.part);
-  if (o.height < 0 || o.height > lanes || (o.height & (o.height - 1)) != 0)
-    fail(errc::unsupported, "vbicrs: option height is %d, expected 0 or a power of two up to %d",
-         o.height, lanes);
+  detail::check_vbicrs_height(o.height, lanes);
   detail::canonical<V, I, O> const c(a, where);
   vbicrs b;
   b.rows = a.rows;

@@ -15,13 +15,13 @@ __device__ int bin_there(unsigned long long length) {
 }
 
 template <class V, class I, class O>
-acsr_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, acsr_options,
+acsr_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, acsr_options o,
                                            result const& to) {
   canonical<V, I, O> const c(a, to.stream());
   auto const n = static_cast<std::size_t>(a.rows);
   auto const rows = to.copy(c.view);
   if (n == 0)
-    return {unchecked, rows, I(0), to.zeros<I>(1), nullptr};
+    return {unchecked, rows, I(0), to.zeros<I>(1), nullptr, o.streams};
   auto const bins = static_cast<I>(detail::bin_of(longest_row(c.view, to.stream())) + 1);
   scratch<I> const key(n, to.stream()), sorted(n, to.stream());
   scratch<O> const order(n, to.stream()), ptr(static_cast<std::size_t>(bins) + 1, to.stream());
@@ -39,7 +39,7 @@ acsr_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, acsr_op
   });
   each(static_cast<std::size_t>(bins) + 1, to.stream(),
        [=, ptr = ptr.get()] __device__(std::size_t b) { bin_ptr[b] = static_cast<I>(ptr[b]); });
-  return {unchecked, rows, bins, bin_ptr, bin_row};
+  return {unchecked, rows, bins, bin_ptr, bin_row, o.streams};
 }
 
 } // namespace

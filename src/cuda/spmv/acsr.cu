@@ -6,10 +6,13 @@
 // launch; a thread block finds its bin by its number. Rows beyond a warp's share come first and are
 // added up by a block, in parts where they are beyond its share too, which a second launch adds in
 // order. The blocks of other bins run in the order of their first rows, so that neighbours in
-// different bins find each other's lines of the matrix and of y in the cache.
+// different bins find each other's lines of the matrix and of y in the cache; where one bin has
+// nearly all rows, that is so already. With the option `streams` each bin is a launch of its own,
+// beside the others.
 #include "tulle/format/acsr.hpp"
 
 #include "cuda/each.cuh"
+#include "cuda/fork.cuh"
 #include "cuda/primitive/block.cuh"
 #include "cuda/spmv/ell_rows.cuh"
 #include "cuda/turn.cuh"
@@ -22,8 +25,12 @@ using view = acsr_view<V, I, O, space::device>;
 
 // us of a product, double, H200, blocks bin by bin and in the order of rows, in two runs: circuit
 // 2000000 116, 93; rmat 21 16 264, 274 (other formats took 1.05 times as long in the second); fem
-// 500000 115, 119; lattice 4000000 78, 84; poisson2d5 4096 465, 501. Other widths and batches have
-// not been measured.
+// 500000 115, 119; lattice 4000000 78, 84; poisson2d5 4096 465, 501. So the order is left where one
+// bin has nearly all rows: lattice 81, poisson2d5 459. Loads that stay in the caches instead:
+// circuit 97 for 92, rmat 277 for 270, fem 151 for 120, lattice 80 for 79. Twice as many lanes a
+// row: 133 for 92, 269 for 271, 152 for 122, 103 for 81. Blocks of 128 threads: 89 for 92, 278 for
+// 271, 119 for 120, 78 for 81, poisson2d5 444 for 459. Bins in streams: 128 for 92, 296 for 271,
+// 126 for 120, 83 for 81, 475 for 459.
 constexpr int threads = 256;
 constexpr int batch = 4;     // loads of a lane in flight; a lane of a short row has no more entries
 constexpr int lane_bins = 7; // bins below: so many lanes that each has up to `batch` entries
@@ -79,6 +86,13 @@ struct bins_at {
   std::size_t rows_from(int b) const {
     return b < bins ? static_cast<std::size_t>(place[bins] - place[b]) : 0;
   }
+  /// Whether no bin has nearly all rows.
+  bool is_mixed() const {
+    std::size_t most = 0;
+    for (int b = 0; b < bins && b < warp_bins; ++b)
+      most = std::max(most, static_cast<std::size_t>(place[b + 1] - place[b]));
+    return most < rows_from(0) / 8 * 7;
+  }
 };
 
 /// What lane number `lane` of `lanes` has of entries [k, end), added up.
@@ -104,15 +118,17 @@ __device__ void add_bin(V alpha, view<V, I, O> const& a, std::size_t first, std:
     update(y + i, alpha, sum, beta);
 }
 
+/// Blocks from `from` on. is_ordered: those of short rows as `order` says.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(threads, sizeof(I) == 4 ? 6 : 4)
-    bins_kernel(V alpha, view<V, I, O> a, bins_at<I> at, O const* order, unsigned long_blocks,
-                V const* x, V beta, V* y, V* part) {
+    bins_kernel(V alpha, view<V, I, O> a, bins_at<I> at, unsigned from, bool is_ordered,
+                O const* order, unsigned long_blocks, V const* x, V beta, V* y, V* part) {
   __shared__ block_room<V> room;
   wait_for_launch_before();
-  if (blockIdx.x < long_blocks) {
-    int const b = at.bin_of(blockIdx.x);
-    std::size_t const number = blockIdx.x - at.first_block(b);
+  unsigned block = from + blockIdx.x;
+  if (block < long_blocks) {
+    int const b = at.bin_of(block);
+    std::size_t const number = block - at.first_block(b);
     auto const parts = static_cast<std::size_t>(parts_of(b));
     I const i = a.bin_row[static_cast<std::size_t>(at.place[b]) + number / parts];
     O const end = a.row_ptr[i + 1];
@@ -127,11 +143,12 @@ __global__ void __launch_bounds__(threads, sizeof(I) == 4 ? 6 : 4)
       if (parts == 1)
         update(y + i, alpha, sum, beta);
       else
-        part[blockIdx.x] = sum;
+        part[block] = sum;
     }
     return;
   }
-  auto const block = static_cast<unsigned>(order[blockIdx.x - long_blocks]) + long_blocks;
+  if (is_ordered)
+    block = static_cast<unsigned>(order[block - long_blocks]) + long_blocks;
   int const b = at.bin_of(block);
   std::size_t const first = at.first_place(b, block);
   auto const end = static_cast<std::size_t>(at.place[b + 1]);
@@ -179,26 +196,28 @@ __global__ void join_kernel(V alpha, view<V, I, O> a, bins_at<I> at, V beta, V* 
 template <class V, class I, class O>
 struct kept {
   std::size_t long_blocks, others;
+  bool is_ordered;
   V* part;
   O* order;
 
-  kept(bins_at<I> const& at, carver& work)
+  kept(view<V, I, O> const& a, bins_at<I> const& at, carver& work)
       : long_blocks(at.blocks_from(warp_bins)), others(at.blocks() - long_blocks),
-        part(work.take<V>(at.blocks_from(warp_bins + 1))), order(work.take<O>(others)) {}
+        is_ordered(!a.streams && at.is_mixed()), part(work.take<V>(at.blocks_from(warp_bins + 1))),
+        order(work.take<O>(is_ordered ? others : 0)) {}
 };
 
 template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed)
     refuse("acsr", "transposed products have no kernel; those of csr and csc do");
-  p.method = "bins in one launch";
+  p.method = a.streams ? "bins in streams" : "bins in one launch";
   if (a.bins == 0)
     return 0;
   int b = 0;
   for (I const at : fetch(a.bin_ptr, static_cast<std::size_t>(a.bins) + 1, p.stream))
     p.info[b++] = at;
   carver work;
-  kept<V, I, O>(bins_at<I>(static_cast<int>(a.bins), p), work);
+  kept<V, I, O>(a, bins_at<I>(static_cast<int>(a.bins), p), work);
   return work.used();
 }
 
@@ -206,8 +225,10 @@ template <class V, class I, class O>
 void fill(view<V, I, O> a, plan_view const& p) {
   bins_at<I> const at(static_cast<int>(a.bins), p);
   carver work(p.work);
-  kept<V, I, O> const k(at, work);
-  if (k.others == 0)
+  kept<V, I, O> const k(a, at, work);
+  if (a.streams)
+    fork const streams(p.stream, true); // they are made here, and not by a product
+  if (!k.is_ordered || k.others == 0)
     return;
   scratch<I> const keys(k.others, p.stream), sorted(k.others, p.stream);
   each(k.others, p.stream, [=, key = keys.get()] __device__(std::size_t n) {
@@ -222,10 +243,20 @@ template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
   bins_at<I> const at(static_cast<int>(a.bins), p);
   carver work(p.work);
-  kept<V, I, O> const k(at, work);
-  launch_early(bins_kernel<V, I, O>, at.blocks(), threads, stream, alpha, a, at,
-               static_cast<O const*>(k.order), static_cast<unsigned>(k.long_blocks), x, beta, y,
-               k.part);
+  kept<V, I, O> const k(a, at, work);
+  auto const run = [&](unsigned from, std::size_t blocks, void* on) {
+    launch_early(bins_kernel<V, I, O>, blocks, threads, on, alpha, a, at, from, k.is_ordered,
+                 static_cast<O const*>(k.order), static_cast<unsigned>(k.long_blocks), x, beta, y,
+                 k.part);
+  };
+  if (a.streams) {
+    fork streams(stream, at.bins > 1);
+    for (int b = at.bins - 1, used = 0; b >= 0; --b)
+      if (at.block[b] != at.first_block(b))
+        run(at.first_block(b), at.block[b] - at.first_block(b), streams.side(used++ % fork::most));
+  } else {
+    run(0, at.blocks(), stream);
+  }
   launch_early(join_kernel<V, I, O>,
                ceil_div(at.rows_from(warp_bins + 1) * 32, std::size_t{threads}), threads, stream,
                alpha, a, at, beta, y, static_cast<V const*>(k.part));
