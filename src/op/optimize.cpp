@@ -83,6 +83,11 @@ experience experience_of(format f) {
     return {.78, .38, 5};
   case format::brc:
     return {.68, .41, 8};
+  case format::scoo:
+    return {.60, .60, 15};
+  case format::bcoo:
+  case format::bccoo:
+    return {.85, .40, 10};
   }
   return {.9, .4, 15};
 }

@@ -34,10 +34,8 @@
 ///   transpose; bits below it count twice
 #pragma once
 #include "tulle/format/csr.hpp"
-#include "tulle/format/detail/blocks.hpp"
+#include "tulle/format/detail/block_check.hpp"
 #include "tulle/format/detail/symmetric.hpp"
-
-#include <bit>
 
 namespace tulle {
 
@@ -176,81 +174,36 @@ bcsr_view<V, I, O, S>::bcsr_view(I rows, I cols, int height, int width,
       block_ptr(block_ptr.data()), block_col(block_col.data()), val(val.data()),
       pattern(pattern.empty() ? nullptr : pattern.data()) {
   detail::check_shape("bcsr", rows, cols);
-  detail::check_block_shape(height, width);
+  detail::check_block_shape("bcsr", height, width);
   if (block_ptr.size() != block_rows() + 1 && !(rows == 0 && block_ptr.empty()))
     fail(errc::bad_structure, "bcsr: %zu pointers for %zu block rows, expected one more",
          block_ptr.size(), block_rows());
-  blocks = narrow<O>(block_col.size(), "number of blocks");
-  if (val.size() != slots())
-    fail(errc::bad_structure, "bcsr: %zu values for %zu blocks of %d x %d", val.size(),
-         block_col.size(), height, width);
-  if (!pattern.empty() && pattern.size() != (slots() + 63) / 64)
-    fail(errc::bad_structure, "bcsr: %zu words of pattern for %zu slots, expected %zu or none",
-         pattern.size(), slots(), (slots() + 63) / 64);
-  detail::check_present("bcsr: pattern", pattern.data(), pattern.size());
+  blocks = detail::check_block_sizes<O>("bcsr", block_col, val, pattern, height, width);
   check(true);
 }
 
 template <class V, class I, class O, space S>
 void bcsr_view<V, I, O, S>::check(bool count) {
-  detail::check_shape("bcsr", rows, cols);
-  detail::check_block_shape(height, width);
+  detail::block_checker const good("bcsr", *this);
   if (symmetric && (rows != cols || height != width))
     fail(errc::bad_structure, "bcsr: symmetric, but %lld x %lld in blocks of %d x %d",
          static_cast<long long>(rows), static_cast<long long>(cols), height, width);
-  auto const size = static_cast<std::size_t>(height * width);
   std::size_t const n = block_rows();
   detail::check_pointers("bcsr: block_ptr", block_ptr, n, blocks);
-  I const block_cols = static_cast<I>(cols / width + (cols % width != 0));
-  detail::check_indices("bcsr: block_col", block_col, static_cast<std::size_t>(blocks), block_cols);
-  detail::check_present("bcsr: val", val, slots());
-  if (pattern && slots() % 64 != 0 && pattern[slots() / 64] >> slots() % 64 != 0)
-    fail(errc::bad_structure, "bcsr: pattern has bits beyond the last of %zu slots", slots());
-
-  // Slots of the last block row and block column that lie outside the matrix.
-  std::uint64_t const whole = size == 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << size) - 1;
-  auto const [below, beyond] = detail::block_edges(*this);
-  std::size_t entries = 0;
   int const parts = detail::parts_for(slots(), 0, 1 << 18);
-  detail::parallel(parts, [&](int part) {
+  std::size_t const entries = good.count(parts, [&](int part) {
     std::size_t mine = 0;
-    std::size_t const end = n == 0 ? 0 : detail::split_by_entries(block_ptr, n, part + 1, parts);
-    for (std::size_t i = n == 0 ? 0 : detail::split_by_entries(block_ptr, n, part, parts); i < end;
-         ++i)
-      for (O b = block_ptr[i]; b < block_ptr[i + 1]; ++b) {
-        auto const k = static_cast<std::size_t>(b);
-        if (b != block_ptr[i] && block_col[k - 1] >= block_col[k])
-          fail(errc::bad_structure, "bcsr: block_col[%zu] is %lld after %lld in block row %zu", k,
-               static_cast<long long>(block_col[k]), static_cast<long long>(block_col[k - 1]), i);
-        std::uint64_t const bits =
-            pattern ? detail::bits_at(pattern, k * size, static_cast<int>(size)) : whole;
-        std::uint64_t const outside =
-            (i + 1 == n ? below : 0) | (block_col[k] == block_cols - 1 ? beyond : 0);
-        if (bits & outside)
-          fail(errc::bad_structure,
-               "bcsr: block %zu stores slot %d, outside the %lld x %lld matrix", k,
-               std::countr_zero(bits & outside), static_cast<long long>(rows),
-               static_cast<long long>(cols));
-        for (std::uint64_t holes = whole & ~bits; holes != 0; holes &= holes - 1) {
-          auto const s = k * size + static_cast<std::size_t>(std::countr_zero(holes));
-          if (!(val[s] == V{}))
-            fail(errc::bad_structure, "bcsr: val[%zu] is a hole and not 0", s);
-        }
-        bool const on = static_cast<std::size_t>(block_col[k]) == i; // the diagonal
-        if (symmetric && static_cast<std::size_t>(block_col[k]) > i)
-          fail(errc::bad_structure, "bcsr: block_col[%zu] is %lld, above the diagonal of %zu", k,
-               static_cast<long long>(block_col[k]), i);
-        if (symmetric && on && !detail::is_symmetric_block(val + k * size, bits, height))
-          fail(errc::bad_structure, "bcsr: block %zu, on the diagonal, is not symmetric", k);
-        mine += static_cast<std::size_t>(std::popcount(bits)) * (symmetric && !on ? 2 : 1);
-      }
-    __atomic_fetch_add(&entries, mine, __ATOMIC_RELAXED);
+    if (n == 0)
+      return mine;
+    std::size_t const end = detail::split_by_entries(block_ptr, n, part + 1, parts);
+    for (std::size_t i = detail::split_by_entries(block_ptr, n, part, parts); i < end; ++i)
+      mine += good.entries(i, static_cast<std::size_t>(block_ptr[i]),
+                           static_cast<std::size_t>(block_ptr[i + 1]));
+    return mine;
   });
   if (count)
     nnz = narrow<O>(entries, "number of entries");
-  if (nnz < 0 || entries != static_cast<std::size_t>(nnz))
-    fail(errc::bad_structure, "bcsr: the pattern has %zu entries, expected nnz, %lld", entries,
-         static_cast<long long>(nnz));
+  good.check_nnz(entries);
 }
 
 template <class V, class I, class O, space S>
@@ -317,182 +270,6 @@ void bcsr<V, I, O>::validate() const {
     fail(errc::bad_structure, "bcsr: the pattern has %lld entries, expected nnz, %lld",
          static_cast<long long>(found), static_cast<long long>(nnz));
 }
-
-namespace detail {
-
-/// Options that can be, as they will be; errc::unsupported for others.
-inline bcsr_options checked_bcsr_options(bcsr_options o) {
-  int constexpr most = longest_block_side;
-  if (o.rows < 0 || o.rows > most)
-    fail(errc::unsupported, "bcsr: option rows is %d, expected 1 to 8, or 0 to choose", o.rows);
-  if (o.cols < 0 || o.cols > most)
-    fail(errc::unsupported, "bcsr: option cols is %d, expected 1 to 8, or 0 to choose", o.cols);
-  if (o.symmetric && o.rows != o.cols) {
-    if (o.rows != 0 && o.cols != 0)
-      fail(errc::unsupported, "bcsr: blocks of %d x %d, but those of symmetric storage are square",
-           o.rows, o.cols);
-    o.rows = o.cols = std::max(o.rows, o.cols);
-  }
-  return o;
-}
-
-/// The bytes of so many blocks of `size` slots and words of pattern.
-template <class V, class I, class O>
-double bcsr_bytes(std::size_t block_rows, std::size_t blocks, std::size_t size, std::size_t words) {
-  return double((block_rows + 1) * sizeof(O)) + double(blocks) * double(sizeof(I)) +
-         double(blocks) * double(size) * double(sizeof(V)) + 8 * double(words);
-}
-
-} // namespace detail
-
-template <class V, class I, class O>
-bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu const& where) {
-  o = detail::checked_bcsr_options(o);
-  detail::canonical<V, I, O> const c(a, where);
-  if (o.symmetric)
-    detail::check_symmetric("bcsr", c.view, where);
-  detail::block_shape const shape = detail::choose_block_shape(c.view, o.rows, o.cols, o.symmetric);
-  int const h = shape.height;
-  int const w = shape.width;
-  detail::stored_part const kept(c.view, o.symmetric, where, h);
-  csr_view<V, I, O> const& from = kept.view;
-  if (h == 1 && w == 1) { // csr's arrays
-    csr<V, I, O> copy = from.to_csr(where);
-    return {unchecked,
-            a.rows,
-            a.cols,
-            c.view.nnz,
-            h,
-            w,
-            std::move(copy.row_ptr),
-            std::move(copy.col),
-            std::move(copy.val),
-            {},
-            o.symmetric};
-  }
-  auto const size = static_cast<std::size_t>(h * w);
-  auto const entries = static_cast<std::size_t>(from.nnz);
-  std::size_t const all =
-      (static_cast<std::size_t>(from.rows) + static_cast<std::size_t>(h) - 1) / std::size_t(h);
-
-  // Pointers first, since they say how much room the rest takes: they are never more than csr's.
-  bcsr b(unchecked, a.rows, a.cols, c.view.nnz, h, w, array<O>(all + 1, where.memory), {}, {}, {},
-         o.symmetric);
-  b.block_ptr[0] = 0;
-  int const parts = detail::parts_for(entries + all, where.threads);
-  if (from.rows != 0)
-    detail::parallel(parts, [&](int part) {
-      std::size_t const end = detail::split_block_rows(from, h, part + 1, parts);
-      for (std::size_t i = detail::split_block_rows(from, h, part, parts); i < end; ++i) {
-        O n = 0;
-        detail::each_block(from, h, w, i, SIZE_MAX, [&](I, int, O const*, O const*) { ++n; });
-        b.block_ptr[i + 1] = n;
-      }
-    });
-  for (std::size_t i = 0; i < all; ++i)
-    b.block_ptr[i + 1] = static_cast<O>(b.block_ptr[i + 1] + b.block_ptr[i]);
-  auto const blocks = static_cast<std::size_t>(b.block_ptr[all]);
-  bool const holes = blocks * size != entries;
-  std::size_t const words = holes ? (blocks * size + 63) / 64 : 0;
-  double const bytes = detail::bcsr_bytes<V, I, O>(all, blocks, size, words);
-  bcsr_options const least = {o.rows ? o.rows : 1, o.cols ? o.cols : 1, o.limit, o.symmetric};
-  if (bytes > double(detail::bytes_of(from)) && (h != least.rows || w != least.cols))
-    return from_csr(c.view, least, where); // chosen, and wrong
-  detail::check_room("bcsr", bytes, detail::bytes_of(c.view), o.limit);
-  b.block_col = array<I>(blocks, where.memory);
-  b.val = array<V>(checked_mul(blocks, size, "bcsr: slots"), where.memory);
-  b.pattern = array<std::uint64_t>(words, std::uint64_t(0), where.memory);
-  if (blocks == 0)
-    return b;
-
-  detail::parallel(parts, [&](int part) {
-    std::size_t const begin = detail::split_block_rows(from, h, part, parts);
-    std::size_t const end = detail::split_block_rows(from, h, part + 1, parts);
-    if (begin >= end)
-      return;
-    auto at = static_cast<std::size_t>(b.block_ptr[begin]);
-    std::uint64_t const row_bits = (std::uint64_t(1) << w) - 1;
-    // Words that hold bits of the parts before and after.
-    std::size_t const first_word = at * size / 64;
-    std::size_t const last_word = static_cast<std::size_t>(b.block_ptr[end]) * size / 64;
-    for (std::size_t i = begin; i < end; ++i)
-      detail::each_block(from, h, w, i, SIZE_MAX, [&](I j, int n, O const* first, O const* last) {
-        V* const block = b.val.data() + at * size;
-        I const left = static_cast<I>(j * w);
-        std::uint64_t bits = 0;
-        b.block_col[at] = j;
-        if (holes)
-          std::fill_n(block, size, V{});
-        for (int s = 0; s < n; ++s) {
-          if (last[s] - first[s] == w) {
-            for (int e = 0; e < w; ++e)
-              block[s * w + e] = from.val[first[s] + e];
-            bits |= row_bits << (s * w);
-            continue;
-          }
-          for (O k = first[s]; k < last[s]; ++k) {
-            int const slot = s * w + static_cast<int>(from.col[k] - left);
-            block[slot] = from.val[k];
-            bits |= std::uint64_t(1) << slot;
-          }
-        }
-        if (holes)
-          detail::put_bits(b.pattern.data(), at * size, h * w, bits,
-                           at * size / 64 != first_word && (at * size + size) / 64 < last_word);
-        ++at;
-      });
-  });
-  return b;
-}
-
-template <class V, class I, class O>
-void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  // What is stored, as a matrix of its own.
-  auto const refill_part = [&](csr_view<V, I, O> const& part, O entries) {
-    if (height == 1 && width == 1) // the arrays of csr
-      return detail::refill_rows("bcsr", rows, cols, entries, part, block_ptr.data(),
-                                 block_col.data(), val.data(), where);
-    bcsr_view<V, I, O> const to = view();
-    bool const past = val.bytes() >= detail::past_caches_from;
-    auto const each_part = [&](csr_view<V, I, O> const& c, auto&& f) {
-      int const parts = detail::parts_for(val.size() + to.block_rows(), where.threads);
-      detail::parallel(parts, [&](int part) {
-        std::size_t const end = detail::split_block_rows(c, height, part + 1, parts);
-        for (std::size_t i = detail::split_block_rows(c, height, part, parts); i < end; ++i)
-          f(i);
-        detail::after_stores();
-      });
-    };
-    detail::refill_if(
-        "bcsr", rows, cols, entries, part, where,
-        [&](csr_view<V, I, O> const& c) {
-          bool good = true;
-          if (entries != 0)
-            each_part(c, [&](std::size_t i) {
-              if (!(pattern.empty() ? detail::is_whole_block_row(to, i, c)
-                                    : detail::is_block_row(to, i, c)))
-                __atomic_store_n(&good, false, __ATOMIC_RELAXED);
-            });
-          return good;
-        },
-        [&](csr_view<V, I, O> const& c) {
-          if (entries != 0)
-            each_part(c, [&](std::size_t i) {
-              if (pattern.empty())
-                detail::fill_whole_block_row(to, i, c, val.data(), past);
-              else
-                detail::fill_block_row(to, i, c, val.data());
-            });
-        });
-  };
-  if (!symmetric)
-    return refill_part(a, nnz);
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
-    detail::refill_mismatch("bcsr");
-  detail::check_symmetric("bcsr", c.view, where, true);
-  detail::stored_part const kept(c.view, true, where, height);
-  refill_part(kept.view, kept.view.nnz);
-}
-
 } // namespace tulle
+
+#include "tulle/format/detail/bcsr_build.hpp" // from_csr and refill

@@ -248,7 +248,7 @@ bsell_view<V, I, O, S>::bsell_view(I rows, I cols, int height, int width, int ch
                                    bsell_arrays<V, I, O> const& a) requires(S == space::host)
     : bsell_view(unchecked, rows, cols, O(0), height, width, chunk, a) {
   detail::check_shape("bsell", rows, cols);
-  detail::check_block_shape(height, width);
+  detail::check_block_shape("bsell", height, width);
   detail::check_chunk("bsell", chunk);
   auto const sized = [](char const* name, std::size_t is, std::size_t expected) {
     if (is != expected)
@@ -318,7 +318,7 @@ std::size_t bsell_view<V, I, O, S>::check_slice(std::size_t s) const {
 template <class V, class I, class O, space S>
 void bsell_view<V, I, O, S>::check(bool count) {
   detail::check_shape("bsell", rows, cols);
-  detail::check_block_shape(height, width);
+  detail::check_block_shape("bsell", height, width);
   detail::check_chunk("bsell", chunk);
   if (char const* const missing = detail::missing_array(*this))
     fail(errc::bad_structure, "bsell: %s is null, but the matrix needs it", missing);

@@ -15,6 +15,7 @@
 #include "tulle/format/bcsr.hpp"
 
 #include "cpu/spmv/bcsr_symmetric.hpp"
+#include "cpu/spmv/block_parts.hpp"
 #include "cpu/spmv/blocks.hpp"
 #include "cpu/spmv/rows.hpp"
 #include "cpu/spmv/scatter.hpp"
@@ -23,7 +24,6 @@
 namespace tulle::simd::TULLE_ISA {
 namespace {
 
-static_assert(side == detail::longest_block_side);
 constexpr std::int64_t tile_slots = 8192; // a tile's blocks and block rows hold about so many
 
 template <class V>
@@ -54,78 +54,29 @@ struct product {
 /// Blocks::sum where it is not in the way of the loop over block rows.
 template <class Blocks, class V, class I>
 HWY_NOINLINE void sum_apart(V const* val, I const* col, V const* x, std::int64_t k,
-                            std::int64_t end, int h, V* out) {
-  Blocks::sum(val, col, x, k, end, h, 0, out);
-}
-
-template <class V, class I>
-using sum_function = void (*)(V const*, I const*, V const*, std::int64_t, std::int64_t, int, V*);
-
-/// Blocks whose loads would reach beyond x or val: the same sums on copies, zeros behind them.
-template <class V, class I, class O>
-HWY_NOINLINE void add_copied(product<V, I, O> const& q, std::int64_t k, std::int64_t end, V* out,
-                             sum_function<V, I> sum_of_block) {
-  int const size = q.h * q.w;
-  for (; k < end; ++k) {
-    V val[side * side + side] = {};
-    V x[2 * side] = {};
-    for (int s = 0; s < size; ++s)
-      val[s] = q.val[k * size + s];
-    std::int64_t const left = static_cast<std::int64_t>(q.col[k]) * q.w;
-    for (int j = 0; j < q.w && left + j < q.cols; ++j)
-      x[j] = q.x[left + j];
-    I const zero = 0;
-    V sum[side] = {};
-    sum_of_block(val, &zero, x, 0, 1, q.h, sum);
-    for (int r = 0; r < q.h; ++r)
-      out[r] = out[r] + sum[r];
-  }
+                            std::int64_t end, int h, std::int64_t ahead, V* out) {
+  Blocks::sum(val, col, x, k, end, h, ahead, out);
 }
 
 /// Blocks [k, end) of one block row times x; `whole` where the block row is not cut by a tile.
 template <class Blocks, bool whole, class V, class I, class O>
 HWY_INLINE void sum_blocks(product<V, I, O> const& q, std::int64_t k, std::int64_t end,
                            std::int64_t last_col, V* out) {
-  std::int64_t stop = end - (end == q.blocks && k < end);
-  while (k < stop && q.col[stop - 1] > last_col)
-    --stop;
+  std::int64_t const stop = safe_end(q.col, k, end, q.blocks, last_col);
   if constexpr (whole)
     Blocks::sum(q.val, q.col, q.x, k, stop, q.h, q.ahead, out);
   else
-    sum_apart<Blocks>(q.val, q.col, q.x, k, stop, q.h, out);
+    sum_apart<Blocks>(q.val, q.col, q.x, k, stop, q.h, 0, out);
   if (stop < end)
-    add_copied(q, stop, end, out, sum_apart<Blocks, V, I>);
-}
-
-/// The rows of block row i whose sum is NaN, from their entries alone.
-template <class V, class I, class O>
-HWY_NOINLINE void without_holes(product<V, I, O> const& q, std::int64_t i, V* sum) {
-  for (int r = 0; r < q.h; ++r) {
-    if (sum[r] == sum[r])
-      continue;
-    V s{};
-    for (std::int64_t k = q.ptr[i]; k < static_cast<std::int64_t>(q.ptr[i + 1]); ++k) {
-      std::int64_t const slot = (k * q.h + r) * q.w;
-      std::uint64_t const bits = detail::bits_at(q.pattern, static_cast<std::size_t>(slot), q.w);
-      for (int j = 0; j < q.w; ++j)
-        if (bits >> j & 1)
-          s = mul_add(q.val[slot + j], q.x[static_cast<std::int64_t>(q.col[k]) * q.w + j], s);
-    }
-    sum[r] = s;
-  }
+    add_copied(q.val, q.col, q.x, q.cols, stop, end, q.h, q.w, sum_apart<Blocks, V, I>, out);
 }
 
 /// y of block row i, whose sums are done.
 template <class V, class I, class O>
 HWY_INLINE void finish(product<V, I, O> const& q, std::int64_t i, int h, V* sum) {
   std::int64_t const top = i * h;
-  if (q.pattern) {
-    bool nan = false;
-    for (int r = 0; r < h; ++r)
-      nan |= sum[r] != sum[r];
-    if (nan)
-      without_holes(q, i, sum);
-  }
+  if (q.pattern && has_nan(sum, h))
+    without_holes(q.val, q.col, q.pattern, q.x, q.ptr[i], q.ptr[i + 1], q.h, q.w, sum);
   if (top + h <= q.rows) {
     for (int r = 0; r < h; ++r)
       update(q.y + top + r, q.alpha, sum[r], q.beta, q.overwrite);
@@ -145,8 +96,7 @@ HWY_NOINLINE void finish_any(product<V, I, O> const& q, std::int64_t i, V* sum) 
 template <class Blocks, int H, class V, class I, class O>
 void run_tile(product<V, I, O> const& q, std::int64_t tile, std::int64_t& i, std::int64_t& k) {
   std::int64_t const end = (tile + 1) * q.steps; // of the path
-  // The last block column from which whole loads stay within x.
-  std::int64_t const last_col = q.cols < Blocks::reach ? -1 : (q.cols - Blocks::reach) / q.w;
+  std::int64_t const last_col = last_safe_column(q.cols, Blocks::reach, q.w);
   tile_ends<V>& ends = q.ends[tile];
   ends.head_row = ends.tail_row = -1;
   if (i < q.block_rows && k > static_cast<std::int64_t>(q.ptr[i])) {
@@ -197,19 +147,20 @@ struct blocks_layout {
 template <class V, class I, class O>
 using tile_function = void (*)(product<V, I, O> const&, std::int64_t, std::int64_t&, std::int64_t&);
 
-/// The function for that shape: usual squares by their own, others by their width.
-template <class V, class I, class O>
-tile_function<V, I, O> tile_for(int h, int w) {
+/// f.template of<Blocks, H>() for that shape: usual squares by their own, others by their width and
+/// of any height, H being 0.
+template <class V, class I, class F>
+auto with_blocks(int h, int w, F f) {
   if (h == w)
     switch (h) {
 #define TULLE_SQUARE(n)                                                                            \
   case n:                                                                                          \
-    return run_tile<blocks_of<n, n, V, I>, n, V, I, O>;
+    return f.template of<blocks_of<n, n, V, I>, n>();
     case 2:
       if constexpr (most_lanes<V> >= 4)
-        return run_tile<pairs_of<V, I>, 2, V, I, O>;
+        return f.template of<pairs_of<V, I>, 2>();
       else
-        return run_tile<blocks_of<2, 2, V, I>, 2, V, I, O>;
+        return f.template of<blocks_of<2, 2, V, I>, 2>();
       TULLE_SQUARE(3)
       TULLE_SQUARE(4)
       TULLE_SQUARE(6)
@@ -219,7 +170,7 @@ tile_function<V, I, O> tile_for(int h, int w) {
   switch (w) {
 #define TULLE_WIDTH(n)                                                                             \
   case n:                                                                                          \
-    return run_tile<blocks_of<0, n, V, I>, 0, V, I, O>;
+    return f.template of<blocks_of<0, n, V, I>, 0>();
     TULLE_WIDTH(2)
     TULLE_WIDTH(3)
     TULLE_WIDTH(4)
@@ -229,10 +180,27 @@ tile_function<V, I, O> tile_for(int h, int w) {
     TULLE_WIDTH(8)
 #undef TULLE_WIDTH
   }
-  return h <= 2   ? run_tile<columns_of<2, V, I>, 0, V, I, O>
-         : h <= 4 ? run_tile<columns_of<4, V, I>, 0, V, I, O>
-                  : run_tile<columns_of<8, V, I>, 0, V, I, O>;
+  return h <= 2   ? f.template of<columns_of<2, V, I>, 0>()
+         : h <= 4 ? f.template of<columns_of<4, V, I>, 0>()
+                  : f.template of<columns_of<8, V, I>, 0>();
 }
+
+template <class V, class I, class O>
+struct tile_for {
+  template <class Blocks, int H>
+  tile_function<V, I, O> of() const {
+    return run_tile<Blocks, H, V, I, O>;
+  }
+};
+template <class V, class I>
+struct sum_for {
+  int& reach;
+  template <class Blocks, int>
+  sum_function<V, I> of() const {
+    reach = Blocks::reach;
+    return sum_apart<Blocks, V, I>;
+  }
+};
 
 template <class V, class I, class O>
 void multiply_blocks(V alpha, bcsr_view<V, I, O> const& a, V const* x, V beta, V* y,
@@ -258,7 +226,7 @@ void multiply_blocks(V alpha, bcsr_view<V, I, O> const& a, V const* x, V beta, V
                               p.streaming ? prefetch_bytes : 0,
                               reinterpret_cast<tile_ends<V>*>(work)};
   chunk_queue queue(reinterpret_cast<share*>(work + layout.shares_at), p.threads, layout.chunks);
-  auto const run = tile_for<V, I, O>(a.height, a.width);
+  auto const run = with_blocks<V, I>(a.height, a.width, tile_for<V, I, O>());
 #pragma omp parallel num_threads(p.threads)
   {
     int const t = omp_get_thread_num();
@@ -295,16 +263,7 @@ std::size_t prepare(bcsr_view<V, I, O> const& a, plan_view& p) {
   if (a.symmetric)
     return prepare_symmetric_bcsr(a, p);
   if (p.transposed)
-    return prepare_scatter_of<V>(a.blocks, static_cast<std::int64_t>(a.blocks) * a.height * a.width,
-                                 p, [&](std::int64_t begin, std::int64_t end, extent& e) {
-                                   for (std::int64_t k = begin; k < end; ++k) {
-                                     std::int64_t const left =
-                                         static_cast<std::int64_t>(a.block_col[k]) * a.width;
-                                     std::int64_t const right = left + a.width - 1;
-                                     e.add(left);
-                                     e.add(right < a.cols ? right : a.cols - 1);
-                                   }
-                                 });
+    return prepare_block_scatter<V>(a, p);
   if (a.height == 1 && a.width == 1) {
     p.method = "rows";
     return rows_workspace<V>(a.rows, a.nnz, p.threads);
@@ -359,12 +318,6 @@ void scatter_row(bcsr_view<V, I, O> const& a, std::int64_t i, std::int64_t k, st
 template <class V, class I, class O>
 void multiply_transposed(V alpha, bcsr_view<V, I, O> const& a, V const* x, V beta, V* y,
                          plan_view const& p) {
-  using function =
-      void (*)(bcsr_view<V, I, O> const&, std::int64_t, std::int64_t, std::int64_t, V const*, V*);
-  static constexpr function by_width[] = {scatter_row<1, V, I, O>, scatter_row<2, V, I, O>,
-                                          scatter_row<3, V, I, O>, scatter_row<4, V, I, O>,
-                                          scatter_row<5, V, I, O>, scatter_row<6, V, I, O>,
-                                          scatter_row<7, V, I, O>, scatter_row<8, V, I, O>};
   multiply_scatter(alpha, a.cols, a.blocks, beta, y, p,
                    [&](std::int64_t begin, std::int64_t end, V* out) {
                      if (begin == end)
@@ -381,7 +334,7 @@ void multiply_transposed(V alpha, bcsr_view<V, I, O> const& a, V const* x, V bet
                      for (std::int64_t i = lo, k = begin; k < end; ++i) {
                        std::int64_t const row_end = a.block_ptr[i + 1];
                        std::int64_t const stop = row_end < end ? row_end : end;
-                       by_width[a.width - 1](a, i, k, stop, x, out);
+                       scatter_blocks(a, i, k, stop, x, out);
                        k = stop;
                      }
                    });
@@ -400,6 +353,23 @@ void spmv(V alpha, bcsr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_v
 }
 
 } // namespace
+
+#define TULLE_BLOCKS(tag, V, I, O)                                                                 \
+  void find_block_sum(int h, int w, sum_function<V, I>& sum, int& reach) {                         \
+    sum = with_blocks<V, I>(h, w, sum_for<V, I>{reach});                                           \
+  }                                                                                                \
+  void scatter_blocks(bcsr_view<V, I, O> const& a, std::int64_t i, std::int64_t k,                 \
+                      std::int64_t end, V const* x, V* out) {                                      \
+    using function = void (*)(bcsr_view<V, I, O> const&, std::int64_t, std::int64_t, std::int64_t, \
+                              V const*, V*);                                                       \
+    static constexpr function by_width[] = {scatter_row<1, V, I, O>, scatter_row<2, V, I, O>,      \
+                                            scatter_row<3, V, I, O>, scatter_row<4, V, I, O>,      \
+                                            scatter_row<5, V, I, O>, scatter_row<6, V, I, O>,      \
+                                            scatter_row<7, V, I, O>, scatter_row<8, V, I, O>};     \
+    by_width[a.width - 1](a, i, k, end, x, out);                                                   \
+  }
+TULLE_TYPES(TULLE_BLOCKS)
+#undef TULLE_BLOCKS
 
 TULLE_INSTANTIATE_SPMV(bcsr)
 

@@ -5,12 +5,10 @@
 // out[0..height) = blocks [k, end) times x, up to `reach` values of x from a block's first column
 // on, and up to 7 values of val behind the last block, being read; values are prefetched `ahead`.
 #pragma once
-#include "kernel/simd.hpp"
+#include "cpu/spmv/block_parts.hpp"
 
 namespace tulle::simd::TULLE_ISA {
 namespace {
-
-constexpr int side = 8; // of a block, at most
 
 constexpr int power_of_two_from(int n) {
   return n <= 1 ? 1 : n <= 2 ? 2 : n <= 4 ? 4 : 8;

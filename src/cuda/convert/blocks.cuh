@@ -7,7 +7,9 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/convert/symmetric.cuh"
 
+#include <functional>
 #include <limits>
+#include <type_traits>
 
 namespace tulle::simt {
 namespace {
@@ -82,10 +84,16 @@ __device__ void each_block(device_csr<V, I, O> const& a, int height, int width, 
   }
 }
 
-/// Blocks of a canonical matrix, of which kept.view is stored.
+/// keep(pointers, block rows, blocks) says what block_ptr is, when all is known. No parameter of a
+/// template: those of functions with device lambdas may not be lambdas.
+template <class O>
+using keep_pointers = std::function<O const*(O const*, std::size_t, std::size_t)>;
+
+/// Blocks of a canonical matrix, of which kept.view is stored, for the format of that name.
 template <class V, class I, class O>
 bcsr_view<V, I, O, space::device> blocks_of(device_csr<V, I, O> const& a, bcsr_options const& o,
-                                            result const& to) {
+                                            result const& to, char const* name,
+                                            std::type_identity_t<keep_pointers<O>> const& keep) {
   void* const stream = to.stream();
   detail::block_shape const shape = choose_shape(a, o, stream);
   int const h = shape.height;
@@ -101,7 +109,7 @@ bcsr_view<V, I, O, space::device> blocks_of(device_csr<V, I, O> const& a, bcsr_o
             h,
             w,
             from.nnz,
-            to.row_ptr(from),
+            keep(from.row_ptr, static_cast<std::size_t>(a.rows), entries),
             to.copy(from.col, entries),
             to.copy(from.val, entries),
             nullptr,
@@ -124,17 +132,18 @@ bcsr_view<V, I, O, space::device> blocks_of(device_csr<V, I, O> const& a, bcsr_o
   double const bytes = detail::bcsr_bytes<V, I, O>(all, blocks, size, words);
   bcsr_options const least = {o.rows ? o.rows : 1, o.cols ? o.cols : 1, o.limit, o.symmetric};
   if (bytes > double(detail::bytes_of(from)) && (h != least.rows || w != least.cols))
-    return blocks_of(a, least, to); // chosen, and wrong
-  detail::check_room("bcsr", bytes, detail::bytes_of(a), o.limit);
+    return blocks_of(a, least, to, name, keep); // chosen, and wrong
+  detail::check_room(name, bytes, detail::bytes_of(a), o.limit);
   std::size_t const slots = checked_mul(blocks, size, "bcsr: slots");
-  O* const block_ptr = to.copy(static_cast<O const*>(pointers.get()), all + 1);
+  O const* const ptr = pointers.get();
+  O const* const block_ptr = keep(ptr, all, blocks);
   I* const block_col = to.take<I>(blocks);
   V* const val = holes ? to.zeros<V>(slots) : to.take<V>(slots);
   auto* const pattern = to.zeros<unsigned long long>(words);
   each_warp(blocks == 0 ? 0 : warps, stream, [=] __device__(std::size_t k, int lane) {
     std::size_t const i = k * rows_of_warp + static_cast<std::size_t>(lane / row_lanes);
     int const row = lane % row_lanes;
-    auto at = static_cast<std::size_t>(i < all ? block_ptr[i] : O(0));
+    auto at = static_cast<std::size_t>(i < all ? ptr[i] : O(0));
     each_block(from, h, w, i, row, [&](bool here, I j, O first, O last) {
       unsigned long long bits = 0;
       for (O e = first; e < last; ++e) {
@@ -171,6 +180,14 @@ bcsr_view<V, I, O, space::device> blocks_of(device_csr<V, I, O> const& a, bcsr_o
           val,
           reinterpret_cast<std::uint64_t const*>(pattern),
           o.symmetric};
+}
+/// The same as a bcsr.
+template <class V, class I, class O>
+bcsr_view<V, I, O, space::device> blocks_of(device_csr<V, I, O> const& a, bcsr_options const& o,
+                                            result const& to) {
+  return blocks_of(a, o, to, "bcsr", [&](O const* ptr, std::size_t n, std::size_t) {
+    return ptr ? to.copy(ptr, n + 1) : to.zeros<O>(1);
+  });
 }
 
 } // namespace

@@ -16,12 +16,7 @@
 // double with 32-bit indices: 12 a slot, 8 + 4 / height a row and 8 a column.
 #include "tulle/format/cmrs.hpp"
 
-#include "cuda/instantiate.cuh"
-#include "cuda/primitive/arrive.cuh"
-#include "cuda/primitive/warp.cuh"
-#include "cuda/workspace.cuh"
-
-#include <vector>
+#include "cuda/spmv/strip_pieces.cuh"
 
 namespace tulle::simt {
 namespace {
@@ -45,21 +40,6 @@ template <order of, class I>
 struct tuned {
   static constexpr int windows = of == sorted ? 2 : of == by_rows ? 5 : 4;
   static constexpr int resident = sizeof(I) == 8 ? 4 : of == sorted ? 8 : 6;
-};
-
-/// A piece of a strip that is cut.
-struct piece {
-  std::int64_t strip;
-  std::int64_t first; // piece of the strip, in the list
-  std::int64_t count; // pieces of it
-};
-
-template <class V>
-struct cut_strips {
-  std::int64_t pieces;
-  piece const* list;
-  V* sums;        // height of each piece
-  unsigned* come; // pieces of the strip done, at its first
 };
 
 struct strips_shape {
@@ -166,7 +146,6 @@ __global__ void __launch_bounds__(threads, tuned<of, I>::resident)
       sum += sums[k];
     return across(sum, s.height);
   };
-  bool is_last = false;
   for (int r = lane; r < (s.height < 32 ? 32 : s.height); r += 32) {
     V const sum = row_sum(r);
     std::int64_t const row = strip * s.height + r;
@@ -179,13 +158,8 @@ __global__ void __launch_bounds__(threads, tuned<of, I>::resident)
   }
   if (!is_piece)
     return;
-  __syncwarp();
-  if (lane == 0)
-    is_last = arrive(cut.come + p.first) == static_cast<unsigned>(p.count - 1);
-  if (!__shfl_sync(whole_warp, is_last, 0))
+  if (!is_last_piece(cut, p, lane))
     return;
-  if (lane == 0)
-    cut.come[p.first] = 0; // for the next product
   for (int r = lane; r < (s.height < 32 ? 32 : s.height); r += 32) {
     V sum = 0;
     V const* const from = cut.sums + p.first * s.height;
@@ -200,30 +174,8 @@ __global__ void __launch_bounds__(threads, tuned<of, I>::resident)
 }
 
 template <class V, class I, class O>
-std::vector<piece> pieces_of(view<V, I, O> const& a, plan_view const& p) {
-  std::vector<piece> list;
-  if (a.stored == 0)
-    return list;
-  std::vector<O> const ptr = fetch(a.strip_ptr, a.strips() + 1, p.stream);
-  for (std::size_t s = 0; s + 1 < ptr.size(); ++s) {
-    auto const length = static_cast<std::int64_t>(ptr[s + 1] - ptr[s]);
-    if (length <= long_strip)
-      continue;
-    auto const first = static_cast<std::int64_t>(list.size());
-    std::int64_t const count = ceil_div(length, piece_slots);
-    list.insert(list.end(), static_cast<std::size_t>(count),
-                {static_cast<std::int64_t>(s), first, count});
-  }
-  return list;
-}
-
-template <class V>
-cut_strips<V> cut_at(void* work, std::int64_t pieces, int height) {
-  auto const n = static_cast<std::size_t>(pieces);
-  auto* const list = static_cast<piece*>(work);
-  auto* const sums = reinterpret_cast<V*>(list + n);
-  return {pieces, list, sums,
-          reinterpret_cast<unsigned*>(sums + n * static_cast<unsigned>(height))};
+std::vector<piece> pieces_in(view<V, I, O> const& a, plan_view const& p) {
+  return pieces_of(a.strip_ptr, a.stored == 0 ? 0 : a.strips(), long_strip, piece_slots, p.stream);
 }
 
 template <class V, class I, class O>
@@ -231,23 +183,15 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   if (p.transposed)
     refuse("cmrs", "transposed products have no kernel; csr has one");
   p.method = "strips";
-  std::size_t const pieces = pieces_of(a, p).size();
+  std::size_t const pieces = pieces_in(a, p).size();
   p.info[0] = static_cast<std::int64_t>(pieces);
-  auto const h = static_cast<std::size_t>(a.layout.height);
-  return pieces * (sizeof(piece) + h * sizeof(V) + sizeof(unsigned));
+  return pieces_bytes<V>(pieces, a.layout.height);
 }
 
 template <class V, class I, class O>
 void fill(view<V, I, O> const& a, plan_view const& p) {
-  if (p.info[0] == 0)
-    return;
-  std::vector<piece> const list = pieces_of(a, p);
-  auto const stream = static_cast<cudaStream_t>(p.stream);
-  TULLE_CUDA(cudaMemcpyAsync, p.work, list.data(), list.size() * sizeof(piece),
-             cudaMemcpyHostToDevice, stream);
-  TULLE_CUDA(cudaMemsetAsync, cut_at<V>(p.work, p.info[0], a.layout.height).come, 0,
-             list.size() * sizeof(unsigned), stream);
-  TULLE_CUDA(cudaStreamSynchronize, stream);
+  if (p.info[0] != 0)
+    fill_pieces<V>(pieces_in(a, p), p.work, a.layout.height, p.stream);
 }
 
 template <class V, class I, class O>

@@ -119,9 +119,10 @@ bool each_run(View const& a, std::size_t i, F&& f) {
   return true;
 }
 
-inline void check_block_shape(int height, int width) {
+inline void check_block_shape(char const* name, int height, int width) {
   if (height < 1 || height > longest_block_side || width < 1 || width > longest_block_side)
-    fail(errc::bad_structure, "bcsr: blocks of %d x %d; both must be from 1 to 8", height, width);
+    fail(errc::bad_structure, "%s: blocks of %d x %d; both must be from 1 to 8", name, height,
+         width);
 }
 
 /// Slots, as bits, that lie outside the matrix: of the last block row, and of the last block

@@ -11,7 +11,7 @@ namespace detail {
 /// Options that can be, as they will be; errc::unsupported for others.
 template <class V>
 bsell_options checked_bsell_options(bsell_options o) {
-  checked_bcsr_options({o.rows, o.cols, o.limit, false});
+  checked_bcsr_options({o.rows, o.cols, o.limit, false}, "bsell");
   if (o.chunk == 0)
     o.chunk = 32 / static_cast<int>(sizeof(V)); // a vector of 256 bits
   if (o.chunk < 1 || o.chunk > 64 || (o.chunk & (o.chunk - 1)) != 0)

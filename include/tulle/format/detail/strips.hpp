@@ -36,18 +36,50 @@ struct strip_entry {
   I word;
 };
 
+/// n entries of rows that follow each other, stably by their columns, of [least, most], into one of
+/// the two; returns which.
+template <class O, class Entry, class I, class Column>
+Entry* sort_by_column(Entry* from, Entry* to, std::size_t n, I least, I most,
+                      Column const& column) {
+  using U = std::make_unsigned_t<I>;
+  constexpr std::size_t few = 32; // entries below which clearing the counters would cost most
+  constexpr int most_bits = 8;    // of a digit
+  if (n < few) {
+    for (std::size_t k = 1; k < n; ++k)
+      for (std::size_t j = k; j > 0 && column(from[j]) < column(from[j - 1]); --j)
+        std::swap(from[j], from[j - 1]);
+    return from;
+  }
+  // By digits of the column; rows are in order to begin with. Merging the rows pair by pair took
+  // longer where they differ, for the wrong guesses.
+  int const width = std::bit_width(static_cast<U>(most - least));
+  int const digits = (width + most_bits - 1) / most_bits;
+  int const digit = digits == 0 ? 0 : (width + digits - 1) / digits;
+  U const mask = static_cast<U>((U(1) << digit) - 1);
+  for (int shift = 0; shift < width; shift += digit, std::swap(from, to)) {
+    auto const bucket = [=](Entry const& e) {
+      return static_cast<U>(column(e) - least) >> shift & mask;
+    };
+    O next[1 << most_bits];
+    std::fill_n(next, mask + 1, O(0));
+    for (std::size_t k = 0; k < n; ++k)
+      ++next[bucket(from[k])];
+    O sum = 0;
+    for (U b = 0; b <= mask; ++b)
+      sum = static_cast<O>(sum + std::exchange(next[b], sum));
+    for (std::size_t k = 0; k < n; ++k)
+      to[next[bucket(from[k])]++] = from[k];
+  }
+  return from;
+}
+
 /// Rows [first, last) as one strip sorted by column. out_col and out_val may be those of a; scratch
 /// has room for the strip twice, `room` entries each.
 template <class V, class I, class O>
 void write_sorted(csr_view<V, I, O> const& a, std::size_t first, std::size_t last, int bits,
                   strip_entry<V, I>* scratch, std::size_t room, I* out_col, V* out_val) {
-  using U = std::make_unsigned_t<I>;
-  constexpr std::size_t few = 32; // entries below which clearing the counters would cost most
-  constexpr int most_bits = 8;    // of a digit
   auto const base = static_cast<std::size_t>(a.row_ptr[first]);
   auto const n = static_cast<std::size_t>(a.row_ptr[last]) - base;
-  strip_entry<V, I>* from = scratch;
-  strip_entry<V, I>* to = scratch + room;
   I least = std::numeric_limits<I>::max();
   I most = 0;
   for (std::size_t i = first; i < last; ++i) {
@@ -58,35 +90,14 @@ void write_sorted(csr_view<V, I, O> const& a, std::size_t first, std::size_t las
     least = std::min(least, a.col[begin]);
     most = std::max(most, a.col[end - 1]);
     for (std::size_t k = begin; k < end; ++k)
-      from[k - base] = {a.val[k], static_cast<I>(a.col[k] << bits | static_cast<I>(i - first))};
+      scratch[k - base] = {a.val[k], static_cast<I>(a.col[k] << bits | static_cast<I>(i - first))};
   }
-  if (n < few) {
-    std::sort(from, from + n, [](auto const& p, auto const& q) { return p.word < q.word; });
-  } else {
-    // By digits of the column; rows are in order to begin with. Merging the rows pair by pair took
-    // longer where they differ, for the wrong guesses.
-    int const width = std::bit_width(static_cast<U>(most - least));
-    int const digits = (width + most_bits - 1) / most_bits;
-    int const digit = digits == 0 ? 0 : (width + digits - 1) / digits;
-    U const mask = static_cast<U>((U(1) << digit) - 1);
-    for (int shift = 0; shift < width; shift += digit, std::swap(from, to)) {
-      auto const bucket = [=](strip_entry<V, I> const& e) {
-        return static_cast<U>((e.word >> bits) - least) >> shift & mask;
-      };
-      O next[1 << most_bits];
-      std::fill_n(next, mask + 1, O(0));
-      for (std::size_t k = 0; k < n; ++k)
-        ++next[bucket(from[k])];
-      O sum = 0;
-      for (U b = 0; b <= mask; ++b)
-        sum = static_cast<O>(sum + std::exchange(next[b], sum));
-      for (std::size_t k = 0; k < n; ++k)
-        to[next[bucket(from[k])]++] = from[k];
-    }
-  }
+  strip_entry<V, I> const* const sorted =
+      sort_by_column<O>(scratch, scratch + room, n, least, most,
+                        [=](strip_entry<V, I> const& e) { return static_cast<I>(e.word >> bits); });
   for (std::size_t k = 0; k < n; ++k) {
-    out_col[base + k] = from[k].word;
-    out_val[base + k] = from[k].val;
+    out_col[base + k] = sorted[k].word;
+    out_val[base + k] = sorted[k].val;
   }
 }
 

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// BCOO, blocked coo: dense blocks of height x width, each with its block row and its block column.
+/// Blocks are those of bcsr, in the same order.
+///
+///     1 . 2 .      height 2       block_row   0        0        1        1
+///     . 3 . .      width 2        block_col   0        1        0        1
+///     . . . 4                     val         1 0 0 3  2 0 0 0  0 0 5 6  0 4 7 0
+///     5 6 7 .                     pattern     27673    a bit a slot: 1001 1000 0011 0110
+///
+/// Good for   blocks in few block rows; work in equal shares without a search.
+/// Bad for    blocks of few slots: two indices each, where bcsr has one.
+/// Space      (V * height * width + 2 I) * blocks; where there are holes, a bit for each slot,
+/// which a product reads only to explain a NaN.
+/// From       Liu, thesis 2015, sec. 5.4.3; Yan, Li, Zhang & Zhou, PPoPP 2014.
+///
+/// A height or width of 0 is chosen as bcsr chooses it.
+///
+/// Invariants (validate() checks all of them)
+///   1 <= height, width <= 8
+///   0 <= block_row[b] * height < rows, 0 <= block_col[b] * width < cols
+///   blocks ascend by block row, then by block column: none is there twice
+///   val: row by row within a block, height * width * blocks; 0 in holes
+///   pattern: bit s is slot s of val, word by word from the lowest, nnz of them set; empty where
+///   there is no hole; no slot outside the matrix is set, no bit beyond the last slot
+#pragma once
+#include "tulle/format/bcsr.hpp"
+
+namespace tulle {
+
+template <class V, class I = std::int32_t, class O = I, space S = space::host>
+struct bcoo_view {
+  using value = V;
+  using index = I;
+  using offset = O;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0; ///< entries, without holes
+  int height = 1;
+  int width = 1;
+  O blocks = 0;
+  I const* block_row = nullptr;           ///< blocks; in units of height
+  I const* block_col = nullptr;           ///< blocks; in units of width
+  V const* val = nullptr;                 ///< blocks * height * width
+  std::uint64_t const* pattern = nullptr; ///< a bit a slot; null: no holes
+
+  bcoo_view() = default;
+  bcoo_view(unchecked_t, I rows, I cols, O nnz, int height, int width, O blocks, I const* block_row,
+            I const* block_col, V const* val, std::uint64_t const* pattern)
+      : rows(rows), cols(cols), nnz(nnz), height(height), width(width), blocks(blocks),
+        block_row(block_row), block_col(block_col), val(val), pattern(pattern) {}
+  /// Borrows the caller's arrays after checking every invariant, once: O(slots).
+  bcoo_view(I rows, I cols, int height, int width, std::span<I const> block_row,
+            std::span<I const> block_col, std::span<V const> val,
+            std::span<std::uint64_t const> pattern = {}) requires(S == space::host);
+
+  std::size_t block_rows() const {
+    return (static_cast<std::size_t>(rows) + static_cast<std::size_t>(height) - 1) /
+           static_cast<std::size_t>(height);
+  }
+  std::size_t slots() const {
+    return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(height * width);
+  }
+
+  /// f(name, pointer, size) for each array.
+  template <class F>
+  void arrays(F&& f) const {
+    f("block_row", block_row, static_cast<std::size_t>(blocks));
+    f("block_col", block_col, static_cast<std::size_t>(blocks));
+    f("val", val, slots());
+    f("pattern", pattern, pattern ? (slots() + 63) / 64 : 0);
+  }
+
+  void validate() const { bcoo_view(*this).check(false); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
+  /// The same blocks as bcsr, of which these are the pointers. Inlined: kernels may not leave it to
+  /// the linker.
+  [[gnu::always_inline]] bcsr_view<V, I, O> as_bcsr(O const* block_ptr) const {
+    return {unchecked, rows, cols, nnz, height, width, blocks, block_ptr, block_col, val, pattern};
+  }
+
+private:
+  void check(bool count); ///< every invariant; where `count`, nnz is set instead of checked
+};
+
+struct bcoo_options {
+  int rows = 0;     ///< of a block, 1 to 8; 0: chosen
+  int cols = 0;     ///< of a block, 1 to 8; 0: chosen
+  double limit = 8; ///< times the bytes of csr; more is refused
+
+  template <class F>
+  void fields(F&& f) {
+    f("rows", rows);
+    f("cols", cols);
+    f("limit", limit);
+  }
+  static constexpr char const* variants[] = {"rows=2:cols=2", "rows=3:cols=3", "rows=8:cols=8",
+                                             "rows=5:cols=3"};
+  static constexpr char const* drawn = "rows=2:cols=2";
+};
+
+template <class V, class I = std::int32_t, class O = I>
+struct bcoo {
+  using options = bcoo_options;
+
+  I rows = 0;
+  I cols = 0;
+  O nnz = 0;
+  int height = 1;
+  int width = 1;
+  array<I> block_row, block_col;
+  array<V> val;
+  array<std::uint64_t> pattern;
+
+  bcoo() = default;
+  static bcoo from_csr(csr_view<V, I, O> a, bcoo_options = {}, cpu const& where = {});
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  /// New values on the same pattern; errc::bad_structure if the pattern differs.
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  bcoo_view<V, I, O> view() const {
+    return {unchecked,
+            rows,
+            cols,
+            nnz,
+            height,
+            width,
+            static_cast<O>(block_col.size()),
+            block_row.data(),
+            block_col.data(),
+            val.data(),
+            pattern.data()};
+  }
+  void validate() const;
+  std::size_t bytes() const { return detail::bytes_of(view()); }
+  friend bool operator==(bcoo const&, bcoo const&) = default;
+};
+
+namespace detail {
+
+/// Where each of n block rows begins.
+template <class V, class I, class O>
+array<O> block_pointers(bcoo_view<V, I, O> const& a, cpu const& where) {
+  std::size_t const n = a.block_rows();
+  auto const blocks = static_cast<std::size_t>(a.blocks);
+  array<O> ptr(n + 1, where.memory);
+  int const parts = parts_for(blocks, where.threads);
+  parallel(parts, [&](int part) {
+    std::size_t const end = split(blocks, part + 1, parts);
+    for (std::size_t k = split(blocks, part, parts); k < end; ++k)
+      for (std::size_t i = k == 0 ? 0 : static_cast<std::size_t>(a.block_row[k - 1]) + 1;
+           i <= static_cast<std::size_t>(a.block_row[k]); ++i)
+        ptr[i] = static_cast<O>(k);
+  });
+  std::size_t const last = blocks == 0 ? 0 : static_cast<std::size_t>(a.block_row[blocks - 1]) + 1;
+  std::fill(ptr.begin() + last, ptr.end(), a.blocks);
+  return ptr;
+}
+
+} // namespace detail
+
+template <class V, class I, class O, space S>
+bcoo_view<V, I, O, S>::bcoo_view(I rows, I cols, int height, int width,
+                                 std::span<I const> block_row, std::span<I const> block_col,
+                                 std::span<V const> val,
+                                 std::span<std::uint64_t const> pattern) requires(S == space::host)
+    : rows(rows), cols(cols), height(height), width(width), block_row(block_row.data()),
+      block_col(block_col.data()), val(val.data()),
+      pattern(pattern.empty() ? nullptr : pattern.data()) {
+  detail::check_shape("bcoo", rows, cols);
+  detail::check_block_shape("bcoo", height, width);
+  if (block_row.size() != block_col.size())
+    fail(errc::bad_structure, "bcoo: %zu block rows, %zu block columns", block_row.size(),
+         block_col.size());
+  blocks = detail::check_block_sizes<O>("bcoo", block_col, val, pattern, height, width);
+  check(true);
+}
+
+template <class V, class I, class O, space S>
+void bcoo_view<V, I, O, S>::check(bool count) {
+  detail::block_checker const good("bcoo", *this);
+  auto const n = static_cast<std::size_t>(blocks);
+  detail::check_indices("bcoo: block_row", block_row, n, static_cast<I>(block_rows()));
+  int const parts = detail::parts_for(slots(), 0, 1 << 18);
+  auto const begin_of = [&](int part) { // where a block row begins
+    std::size_t k = detail::split(n, part, parts);
+    while (k > 0 && k < n && block_row[k] == block_row[k - 1])
+      ++k;
+    return k;
+  };
+  std::size_t const entries = good.count(parts, [&](int part) {
+    std::size_t mine = 0;
+    std::size_t const stop = begin_of(part + 1);
+    for (std::size_t k = begin_of(part), end; k < stop; k = end) {
+      if (k > 0 && block_row[k] < block_row[k - 1])
+        fail(errc::bad_structure, "bcoo: block_row[%zu] is %lld after %lld", k,
+             static_cast<long long>(block_row[k]), static_cast<long long>(block_row[k - 1]));
+      for (end = k + 1; end < n && block_row[end] == block_row[k];)
+        ++end;
+      mine += good.entries(static_cast<std::size_t>(block_row[k]), k, end);
+    }
+    return mine;
+  });
+  if (count)
+    nnz = narrow<O>(entries, "number of entries");
+  good.check_nnz(entries);
+}
+
+template <class V, class I, class O, space S>
+csr<V, I, O> bcoo_view<V, I, O, S>::to_csr(cpu const& where) const {
+  array<O> const ptr = detail::block_pointers(*this, where);
+  return as_bcsr(ptr.data()).to_csr(where);
+}
+
+template <class V, class I, class O>
+void bcoo<V, I, O>::validate() const {
+  if (O const found =
+          bcoo_view<V, I, O>(rows, cols, height, width, block_row, block_col, val, pattern).nnz;
+      found != nnz)
+    fail(errc::bad_structure, "bcoo: the pattern has %lld entries, expected nnz, %lld",
+         static_cast<long long>(found), static_cast<long long>(nnz));
+}
+
+template <class V, class I, class O>
+bcoo<V, I, O> bcoo<V, I, O>::from_csr(csr_view<V, I, O> a, bcoo_options o, cpu const& where) {
+  bcsr<V, I, O> b = detail::blocks_from_csr(a, {o.rows, o.cols, o.limit, false}, where, "bcoo");
+  bcoo c;
+  c.rows = b.rows;
+  c.cols = b.cols;
+  c.nnz = b.nnz;
+  c.height = b.height;
+  c.width = b.width;
+  c.block_row = array<I>(b.block_col.size(), where.memory);
+  std::size_t const n = b.view().block_rows();
+  int const parts = detail::parts_for(c.block_row.size(), where.threads);
+  if (!c.block_row.empty())
+    detail::parallel(parts, [&](int part) {
+      std::size_t const end = detail::split_by_entries(b.block_ptr.data(), n, part + 1, parts);
+      for (std::size_t i = detail::split_by_entries(b.block_ptr.data(), n, part, parts); i < end;
+           ++i)
+        std::fill(c.block_row.begin() + b.block_ptr[i], c.block_row.begin() + b.block_ptr[i + 1],
+                  static_cast<I>(i));
+    });
+  c.block_col.swap(b.block_col);
+  c.val.swap(b.val);
+  c.pattern.swap(b.pattern);
+  return c;
+}
+
+template <class V, class I, class O>
+void bcoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  array<O> const ptr = detail::block_pointers(view(), where);
+  detail::refill_blocks("bcoo", view().as_bcsr(ptr.data()), val.data(), nnz, a, where);
+}
+
+} // namespace tulle
