@@ -340,6 +340,29 @@ TEST_P(multiplies, every_method_renews_the_values_of_a_plan) {
   });
 }
 
+// A row with most of the products is dealt to all threads by columns; the next has its columns.
+TEST_P(multiplies, one_long_row_over_threads_as_the_reference_does) {
+  auto const type = static_cast<type_tag>(GetParam());
+  visit(type, [&](auto types) {
+    using T = decltype(types);
+    using owner = csr<typename T::value, typename T::index, typename T::offset>;
+    csr<double> const pattern = from_lengths(3000, {2, 0, 3000, 3000, 9, 1, 40});
+    any_matrix const of_a = as_type(rough(pattern), type), next = as_type(rough(pattern, 4), type);
+    any_matrix const of_b =
+        as_type(rough(from_lengths(5000, std::vector<std::int32_t>(3000, 27), 3)), type);
+    owner const &a = *of_a.get_if<owner>(), &b = *of_b.get_if<owner>();
+    expect_product(a, b, "long rows", {spgemm_method::automatic, spgemm_method::dense},
+                   {1, 2, 3, 64});
+    owner const expected = spgemm(reference{}, *next.get_if<owner>(), b);
+    for (int const threads : {1, 2, 5}) {
+      spgemm_plan plan(cpu{.threads = threads}, a, b);
+      EXPECT_EQ(plan.path().find("2 split") != std::string::npos, threads > 1) << plan.path();
+      EXPECT_TRUE(same_arrays(spgemm(plan, *next.get_if<owner>(), b).view(), expected.view()))
+          << threads;
+    }
+  });
+}
+
 /// Knows the most bytes that were out at once; for several threads.
 class peak_memory final : public std::pmr::memory_resource {
 public:
@@ -370,7 +393,8 @@ TEST(spgemm, keeps_to_a_workspace_limit) {
       {"skewed", rough(find("skewed").matrix)},
       {"blocks", rough(blocks(300, 3, 40))},
       {"stencil", stencil(9000)},
-      {"dense row", rough(from_lengths(3000, {0, 1, 3000, 2, 0, 900, 901, 902, 9, 8, 7}))}};
+      {"dense row", rough(from_lengths(3000, {0, 1, 3000, 2, 0, 900, 901, 902, 9, 8, 7}))},
+      {"long row", rough(from_lengths(30000, {0, 1, 30000, 2, 0, 7}))}};
   for (auto const& [what, a] : all) {
     csr<double> const b = a.rows == a.cols ? a : factor_for(a, 20000, 3);
     csr<double> const expected = spgemm(reference{}, a, b);

@@ -160,6 +160,13 @@ struct product_pattern {
     extent e;
     return t.kinds ? t.kinds[i] : choose(i, e);
   }
+  /// Entries of row i, which is split.
+  i64 split_entries(i64 i) const {
+    split_row const* s = t.splits;
+    while (s->row != i)
+      ++s;
+    return s->entries[s->parts];
+  }
 };
 
 template <class I, class O>
@@ -182,8 +189,10 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
     s.products_by[static_cast<int>(kind)] += e.products;
     s.most_entries += e.products < cols ? e.products : cols;
     i64 const width = e.last + 1 - e.first;
-    if (kind == row_kind::dense || kind == row_kind::follows)
+    if (kind == row_kind::dense || kind == row_kind::follows) {
       raise(s.widest, width);
+      raise(s.longest, e.products);
+    }
     if (kind == row_kind::follows)
       raise(s.group_columns, width < e.products ? width : e.products);
     if (kind >= row_kind::hash)
