@@ -12,7 +12,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
-#include <mutex>
 
 namespace tulle::test::spgemm_test {
 namespace {
@@ -362,31 +361,6 @@ TEST_P(multiplies, one_long_row_over_threads_as_the_reference_does) {
     }
   });
 }
-
-/// Knows the most bytes that were out at once; for several threads.
-class peak_memory final : public std::pmr::memory_resource {
-public:
-  std::size_t peak() const { return peak_; }
-  std::size_t outstanding() const { return out_; }
-
-private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    std::lock_guard const lock(mutex_);
-    out_ += bytes;
-    peak_ = std::max(peak_, out_);
-    return ::operator new (bytes, std::align_val_t{alignment});
-  }
-  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
-    std::lock_guard const lock(mutex_);
-    out_ -= bytes;
-    ::operator delete (p, std::align_val_t{alignment});
-  }
-  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
-    return this == &other;
-  }
-  std::mutex mutex_;
-  std::size_t out_ = 0, peak_ = 0;
-};
 
 TEST(spgemm, keeps_to_a_workspace_limit) {
   std::vector<std::pair<std::string, csr<double>>> const all{
