@@ -40,7 +40,7 @@ struct spgemm_survey {
   std::int64_t rows[row_kinds] = {};
   std::int64_t products_by[row_kinds] = {};
   std::int64_t widest = 0;        // columns from the first to the last, of dense rows
-  std::int64_t longest = 0;       // most products of a dense row
+  std::int64_t longest = 0;       // most products of a dense row that may be split
   std::int64_t group_columns = 0; // most that a row of a group may have
   std::int64_t listed = 0;        // most products of a row by hash, esc, heap or merge
   std::int64_t heads = 0;         // most entries of A's row, of those by heap

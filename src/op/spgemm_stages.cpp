@@ -15,8 +15,8 @@ constexpr std::size_t blocks_limit = 4096;
 constexpr std::size_t least_block = 16;     // rows
 constexpr std::size_t least_scratch = 2048; // of a thread, under a limit
 constexpr std::size_t padding = 1024;       // of all arrays in scratch together
-// A row is split where a thread would be busy with it for a quarter of its time, and has at least so
-// many products. Other numbers have not been measured.
+// A row is split where a thread would be busy with it for a quarter of its time, and has at least
+// so many products. Other numbers have not been measured.
 constexpr std::int64_t shares_a_thread = 4, least_split = 1 << 16;
 
 } // namespace
@@ -158,13 +158,12 @@ void spgemm_stages::split_rows_within(std::size_t limit) {
     for (std::int64_t i = first_row(b); i < first_row(b + 1); ++i) {
       if (static_cast<std::int64_t>(entries_[b + 1]) < least)
         break;
-      row_kind const kind = task_.kinds[i];
       spgemm_survey of;
-      if ((kind != row_kind::dense && kind != row_kind::follows) ||
-          kernel_.survey(task_, i, i + 1, of) < least)
+      kernel_.survey(task_, i, i + 1, of);
+      if (of.longest < least)
         continue;
+      --task_.all.rows[static_cast<int>(task_.kinds[i])];
       task_.kinds[i] = row_kind::split;
-      --task_.all.rows[static_cast<int>(kind)];
       ++task_.all.rows[static_cast<int>(row_kind::split)];
       split_row& s = rows[task_.split_count++];
       s = {i, threads_, at, at + parts + 1};

@@ -23,6 +23,11 @@ constexpr i64 columns_a_product = 64;
 // 200000 columns, two threads of Zen 4, s: esc 0.54, hash 0.95, dense 1.73.
 constexpr i64 esc_limit = 1024;
 
+// Entries of B's rows on average from which a row may be split: each thread goes over all of A's
+// row then. A dense row over 60 a row, 2 threads, ms of the busier one on a known pattern: 2.7,
+// split 1.5; over 5 a row 4.7, split 3.7, but where it is to be counted too 7.2, split 10.5.
+constexpr i64 split_length = 16;
+
 // Products of a row that Liu's bins 2 to 32 and 33 to 36 take; the last one has the others.
 constexpr i64 thesis_heap = 32, thesis_esc = 512;
 
@@ -191,7 +196,8 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
     i64 const width = e.last + 1 - e.first;
     if (kind == row_kind::dense || kind == row_kind::follows) {
       raise(s.widest, width);
-      raise(s.longest, e.products);
+      if (e.products >= split_length * c.a.length(i))
+        raise(s.longest, e.products);
     }
     if (kind == row_kind::follows)
       raise(s.group_columns, width < e.products ? width : e.products);
