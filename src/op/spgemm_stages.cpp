@@ -15,9 +15,9 @@ constexpr std::size_t blocks_limit = 4096;
 constexpr std::size_t least_block = 16;     // rows
 constexpr std::size_t least_scratch = 2048; // of a thread, under a limit
 constexpr std::size_t padding = 1024;       // of all arrays in scratch together
-// A row is split where a thread would be busy with it for a quarter of its time, and has at least
-// so many products. Other numbers have not been measured.
-constexpr std::int64_t shares_a_thread = 4, least_split = 1 << 16;
+// Products from which a row is split, if those are more than a thread's share of all. Less: other
+// rows keep the other threads busy meanwhile. Other numbers have not been measured.
+constexpr std::int64_t least_split = 1 << 16;
 
 } // namespace
 
@@ -143,17 +143,15 @@ void spgemm_stages::keep_within(std::size_t limit) {
 /// A thread that has one row of a large share would work when the others are done. Its columns are
 /// dealt to all instead, so that what falls on an entry is still added by one, in the same order.
 void spgemm_stages::split_rows_within(std::size_t limit) {
-  std::int64_t const shares = shares_a_thread * threads_;
-  std::int64_t const least = std::max(least_split, task_.all.products / shares + 1);
-  auto const parts = static_cast<std::size_t>(threads_);
+  std::int64_t const least = std::max(least_split, task_.all.products / threads_ + 1);
+  auto const parts = static_cast<std::size_t>(threads_); // and fewer rows than that
   std::size_t const numbers = 2 * (parts + 1);
-  std::size_t const bytes =
-      static_cast<std::size_t>(shares) * (sizeof(split_row) + numbers * sizeof(std::int64_t));
+  std::size_t const bytes = parts * (sizeof(split_row) + numbers * sizeof(std::int64_t));
   if (threads_ == 1 || !task_.kinds || task_.all.longest < least || bytes > limit)
     return;
   splits_ = array<std::byte>(bytes, memory_);
   auto* const rows = reinterpret_cast<split_row*>(splits_.data());
-  auto* at = reinterpret_cast<std::int64_t*>(rows + shares);
+  auto* at = reinterpret_cast<std::int64_t*>(rows + parts);
   for (std::size_t b = 0; b < blocks_; ++b)
     for (std::int64_t i = first_row(b); i < first_row(b + 1); ++i) {
       if (static_cast<std::int64_t>(entries_[b + 1]) < least)

@@ -24,8 +24,9 @@ constexpr i64 columns_a_product = 64;
 constexpr i64 esc_limit = 1024;
 
 // Entries of B's rows on average from which a row may be split: each thread goes over all of A's
-// row then. A dense row over 60 a row, 2 threads, ms of the busier one on a known pattern: 2.7,
-// split 1.5; over 5 a row 4.7, split 3.7, but where it is to be counted too 7.2, split 10.5.
+// row then. One dense row on a known pattern, ms of the busier of two threads: over 60 a row 3.9,
+// split 2.2; over 27 5.7, split 3.9; over 5 4.7, split 3.7, but 10.5 with counting, where one
+// thread alone takes 12.
 constexpr i64 split_length = 16;
 
 // Products of a row that Liu's bins 2 to 32 and 33 to 36 take; the last one has the others.
