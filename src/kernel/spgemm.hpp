@@ -18,16 +18,18 @@ enum class row_kind : std::uint8_t {
   program, // tiny, and the row before it moved by one column
   dense,
   follows, // dense, and A's row has the columns of the row before it
+  split,   // dense, its columns dealt to all threads
   hash,
   esc,
   heap,
   merge,
 };
-inline constexpr int row_kinds = 10;
+inline constexpr int row_kinds = 11;
 
 constexpr char const* name(row_kind k) {
-  constexpr char const* names[] = {"empty",         "copy", "tiny", "program", "dense",
-                                   "dense grouped", "hash", "esc",  "heap",    "merge"};
+  constexpr char const* names[] = {"empty",         "copy",  "tiny", "program", "dense",
+                                   "dense grouped", "split", "hash", "esc",     "heap",
+                                   "merge"};
   return names[static_cast<std::size_t>(k)];
 }
 
@@ -38,9 +40,19 @@ struct spgemm_survey {
   std::int64_t rows[row_kinds] = {};
   std::int64_t products_by[row_kinds] = {};
   std::int64_t widest = 0;        // columns from the first to the last, of dense rows
+  std::int64_t longest = 0;       // most products of a dense row that may be split
   std::int64_t group_columns = 0; // most that a row of a group may have
   std::int64_t listed = 0;        // most products of a row by hash, esc, heap or merge
   std::int64_t heads = 0;         // most entries of A's row, of those by heap
+};
+
+/// A row that is split: part p has columns [cut[p], cut[p + 1]), and entries[p] of the row come
+/// before it.
+struct split_row {
+  std::int64_t row;
+  int parts;
+  std::int64_t* cut;
+  std::int64_t* entries;
 };
 
 /// One product C = A B of canonical A and B, and how it is to be done.
@@ -59,6 +71,8 @@ struct spgemm_task {
   std::int64_t most_grouped = INT64_MAX;
   std::int64_t tile = 0; // columns of the accumulator; wider rows take several turns
   spgemm_survey all;
+  split_row const* splits = nullptr;
+  int split_count = 0;
   void* row_ptr = nullptr; // of C
   /// First entry of each row of C (O) where rows need not follow one another; row_ptr is not used.
   void const* place = nullptr;
@@ -82,6 +96,12 @@ struct spgemm_kernel {
   /// Columns and values, where `before` entries come before the first row; row_ptr becomes true.
   void (*fill)(spgemm_task const& t, std::int64_t first, std::int64_t last, std::int64_t before,
                void* scratch);
+  /// Cuts a row into parts of about as many products.
+  void (*cut)(spgemm_task const& t, split_row const& s);
+  /// Entries of a part.
+  std::int64_t (*count_part)(spgemm_task const& t, split_row const& s, int part, void* scratch);
+  /// Its columns and values, when row_ptr is true.
+  void (*fill_part)(spgemm_task const& t, split_row const& s, int part, void* scratch);
 };
 
 } // namespace tulle

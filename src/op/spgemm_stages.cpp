@@ -15,6 +15,9 @@ constexpr std::size_t blocks_limit = 4096;
 constexpr std::size_t least_block = 16;     // rows
 constexpr std::size_t least_scratch = 2048; // of a thread, under a limit
 constexpr std::size_t padding = 1024;       // of all arrays in scratch together
+// Products from which a row is split, if those are more than a thread's share of all. Less: other
+// rows keep the other threads busy meanwhile. Other numbers have not been measured.
+constexpr std::int64_t least_split = 1 << 16;
 
 } // namespace
 
@@ -23,13 +26,26 @@ void spgemm_stages_deleter::operator()(spgemm_stages* s) const noexcept {
 }
 
 template <class F, class Start>
-void spgemm_stages::in_turns(F f, Start start) {
+void spgemm_stages::in_turns(std::size_t n, F f, Start start) {
   std::atomic<std::size_t> next{0};
   parallel(threads_, [&](int thread) {
     start(thread);
-    for (std::size_t b; (b = next.fetch_add(1, std::memory_order_relaxed)) < blocks_;)
-      f(thread, b);
+    for (std::size_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < n;)
+      f(thread, k);
   });
+}
+
+template <class F, class Start>
+void spgemm_stages::each_part(F f, Start start) {
+  if (task_.split_count == 0)
+    return;
+  auto const parts = static_cast<std::size_t>(task_.splits->parts);
+  in_turns(
+      parts * static_cast<std::size_t>(task_.split_count),
+      [&](int thread, std::size_t k) {
+        f(thread, task_.splits[k / parts], static_cast<int>(k % parts));
+      },
+      start);
 }
 
 spgemm_stages::spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& sizes, void const* a,
@@ -69,13 +85,16 @@ spgemm_stages::spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& si
   if (scratch_bytes_ * static_cast<std::size_t>(threads_) > limit - bytes)
     keep_within(limit - bytes);
   scratch_ = array<std::byte>(scratch_bytes_ * static_cast<std::size_t>(threads_), memory_);
+  split_rows_within(limit - bytes - scratch_.bytes());
 }
 
 void spgemm_stages::survey() {
   array<spgemm_survey> of(static_cast<std::size_t>(threads_), spgemm_survey(), memory_);
   in_turns(
+      blocks_,
       [&](int thread, std::size_t b) {
-        kernel_.survey(task_, first_row(b), first_row(b + 1), of[static_cast<std::size_t>(thread)]);
+        entries_[b + 1] = static_cast<std::size_t>(kernel_.survey(
+            task_, first_row(b), first_row(b + 1), of[static_cast<std::size_t>(thread)]));
       },
       [](int) {});
   spgemm_survey& all = task_.all = {};
@@ -87,6 +106,7 @@ void spgemm_stages::survey() {
       all.products_by[k] += s.products_by[k];
     }
     all.widest = std::max(all.widest, s.widest);
+    all.longest = std::max(all.longest, s.longest);
     all.group_columns = std::max(all.group_columns, s.group_columns);
     all.listed = std::max(all.listed, s.listed);
     all.heads = std::max(all.heads, s.heads);
@@ -120,15 +140,61 @@ void spgemm_stages::keep_within(std::size_t limit) {
          wanted, name(task_.wanted), each);
 }
 
+/// A thread that has one row of a large share would work when the others are done. Its columns are
+/// dealt to all instead, so that what falls on an entry is still added by one, in the same order.
+void spgemm_stages::split_rows_within(std::size_t limit) {
+  std::int64_t const least = std::max(least_split, task_.all.products / threads_ + 1);
+  auto const parts = static_cast<std::size_t>(threads_); // and fewer rows than that
+  std::size_t const numbers = 2 * (parts + 1);
+  std::size_t const bytes = parts * (sizeof(split_row) + numbers * sizeof(std::int64_t));
+  if (threads_ == 1 || !task_.kinds || task_.all.longest < least || bytes > limit)
+    return;
+  splits_ = array<std::byte>(bytes, memory_);
+  auto* const rows = reinterpret_cast<split_row*>(splits_.data());
+  auto* at = reinterpret_cast<std::int64_t*>(rows + parts);
+  for (std::size_t b = 0; b < blocks_; ++b)
+    for (std::int64_t i = first_row(b); i < first_row(b + 1); ++i) {
+      if (static_cast<std::int64_t>(entries_[b + 1]) < least)
+        break;
+      spgemm_survey of;
+      kernel_.survey(task_, i, i + 1, of);
+      if (of.longest < least)
+        continue;
+      --task_.all.rows[static_cast<int>(task_.kinds[i])];
+      task_.kinds[i] = row_kind::split;
+      ++task_.all.rows[static_cast<int>(row_kind::split)];
+      split_row& s = rows[task_.split_count++];
+      s = {i, threads_, at, at + parts + 1};
+      at += numbers;
+      kernel_.cut(task_, s);
+    }
+  task_.splits = rows;
+}
+
 std::size_t spgemm_stages::count(void* row_ptr) {
   task_.row_ptr = row_ptr;
   entries_[0] = 0;
+  each_part(
+      [&](int thread, split_row const& s, int part) {
+        s.entries[part + 1] = kernel_.count_part(task_, s, part, scratch_of(thread));
+      },
+      [&](int thread) { clear(thread); });
+  for (int k = 0; k < task_.split_count; ++k) {
+    split_row const& s = task_.splits[k];
+    s.entries[0] = 0;
+    for (int part = 0; part < s.parts; ++part)
+      s.entries[part + 1] += s.entries[part];
+  }
   in_turns(
+      blocks_,
       [&](int thread, std::size_t b) {
         entries_[b + 1] = static_cast<std::size_t>(
             kernel_.count(task_, first_row(b), first_row(b + 1), scratch_of(thread)));
       },
-      [&](int thread) { clear(thread); });
+      [&](int thread) {
+        if (task_.split_count == 0)
+          clear(thread);
+      });
   for (std::size_t b = 0; b < blocks_; ++b)
     entries_[b + 1] += entries_[b];
   return entries_[blocks_];
@@ -154,11 +220,15 @@ void spgemm_stages::fill(void const* a, void const* b, void* row_ptr, void* col,
   task_.val = val;
   task_.values_only = values_only;
   in_turns(
+      blocks_,
       [&](int thread, std::size_t block) {
         kernel_.fill(task_, first_row(block), first_row(block + 1),
                      static_cast<std::int64_t>(entries_[block]), scratch_of(thread));
       },
       [](int) {});
+  each_part([&](int thread, split_row const& s,
+                int part) { kernel_.fill_part(task_, s, part, scratch_of(thread)); },
+            [](int) {});
 }
 
 void spgemm_stages::fill_at(void const* place, void* col, void* val) {

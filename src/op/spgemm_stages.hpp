@@ -42,25 +42,27 @@ public:
 
   /// "17 rows dense, 4 esc, 2 threads"
   std::string summary() const;
-  std::size_t bytes() const { return tables_.bytes() + scratch_.bytes(); }
+  std::size_t bytes() const { return tables_.bytes() + scratch_.bytes() + splits_.bytes(); }
   spgemm_task const& task() const { return task_; }
   int threads() const { return threads_; }
 
 private:
   std::int64_t first_row(std::size_t block) const {
-    return static_cast<std::int64_t>(split_rows(block));
+    return static_cast<std::int64_t>(block * block_rows_ < sizes_.rows ? block * block_rows_
+                                                                       : sizes_.rows);
   }
-  std::size_t split_rows(std::size_t block) const {
-    return block * block_rows_ < sizes_.rows ? block * block_rows_ : sizes_.rows;
-  }
-  // start(thread), and f(thread, block) for blocks taken in order.
+  // start(thread), and f(thread, k) for k in [0, n) taken in order.
   template <class F, class Start>
-  void in_turns(F f, Start start);
+  void in_turns(std::size_t n, F f, Start start);
+  // The same of f(thread, row, part) for all parts of split rows.
+  template <class F, class Start>
+  void each_part(F f, Start start);
   void* scratch_of(int thread) {
     return scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
   }
   void survey();
   void keep_within(std::size_t limit);
+  void split_rows_within(std::size_t limit);
 
   spgemm_kernel const& kernel_;
   spgemm_sizes sizes_;
@@ -68,9 +70,10 @@ private:
   int threads_ = 1;
   std::size_t blocks_ = 0, block_rows_ = 1;
   array<std::byte> tables_;        // entries before each block, marks, kinds
-  std::size_t* entries_ = nullptr; // blocks + 1
+  std::size_t* entries_ = nullptr; // blocks + 1; products of each block until it is counted
   array<std::byte> scratch_;       // of each thread
   std::size_t scratch_bytes_ = 0;
+  array<std::byte> splits_; // rows that are split, their cuts and entries
   std::pmr::memory_resource* memory_ = nullptr;
 };
 

@@ -192,5 +192,56 @@ TEST(galerkin, both_orders_are_the_product_of_three) {
       fails_with(errc::shape_mismatch, {"galerkin", "P 100 x 400"}, [&] { galerkin(r, a, r); }));
 }
 
+TEST(galerkin, has_the_bits_of_its_order_in_any_number_of_blocks) {
+  csr<double> const a = rough(generate<double>("poisson2d9:20")),
+                    p = rough(from_lengths(90, std::vector<std::int32_t>(400, 3), 2));
+  std::vector<std::int32_t> lengths; // of R, with empty rows
+  for (std::int32_t i = 0; i < 90; ++i)
+    lengths.push_back(i % 7 == 0 ? 0 : i % 11);
+  csr<double> const r = rough(from_lengths(400, lengths, 5));
+  for (galerkin_order const order : {galerkin_order::ra_first, galerkin_order::ap_first}) {
+    csr<double> const whole = galerkin(r, a, p, {.order = order});
+    for (std::size_t const blocks : {1, 2, 7, 90, 1000}) {
+      EXPECT_TRUE(
+          same_arrays(galerkin(r, a, p, {.order = order, .blocks = blocks}).view(), whole.view()))
+          << blocks;
+      EXPECT_EQ(galerkin(cpu{.threads = 3}, unsorted(r), unsorted(a), unsorted(p),
+                         {.order = order, .blocks = blocks}),
+                whole)
+          << blocks;
+    }
+  }
+  csr<double> const none(0, 400, array<std::int32_t>(1, 0), {}, {});
+  EXPECT_EQ(galerkin(none, a, p, {.blocks = 3}).rows, 0);
+}
+
+TEST(galerkin, goes_in_blocks_where_the_first_product_does_not_fit) {
+  csr<double> const a = generate<double>("poisson2d5:60");
+  std::vector<std::int32_t> ptr{0}, col;
+  for (std::int32_t i = 0; i < 3600; ++i) { // aggregates of 3 x 3
+    col.push_back(i / 180 * 20 + i % 60 / 3);
+    ptr.push_back(i + 1);
+  }
+  csr<double> const t(3600, 400, array<std::int32_t>(ptr.data(), ptr.size()),
+                      array<std::int32_t>(col.data(), col.size()), array<double>(3600, 1.0));
+  csr<double> const p = spgemm(-1.0 / 6, a, t, 1.0, t), r = transpose(p);
+  for (galerkin_order const order : {galerkin_order::ra_first, galerkin_order::ap_first}) {
+    std::size_t const first =
+        order == galerkin_order::ra_first ? spgemm(r, a).bytes() : spgemm(a, p).bytes();
+    csr<double> const whole = galerkin(r, a, p, {.order = order});
+    EXPECT_EQ(galerkin_road_of(cpu{}, r, a, p, {.order = order}).path(),
+              order == galerkin_order::ra_first ? "(R A) P" : "R (A P)");
+    for (std::size_t const part : {1, 2, 4}) {
+      peak_memory memory;
+      cpu const w{.threads = 1, .memory = &memory, .workspace_limit = first / part};
+      galerkin_road const road = galerkin_road_of(w, r, a, p, {.order = order});
+      EXPECT_GT(road.blocks, part) << road.path();
+      EXPECT_NE(road.path().find("blocks of rows"), std::string::npos) << road.path();
+      EXPECT_TRUE(same_arrays(galerkin(w, r, a, p, {.order = order}).view(), whole.view()));
+      EXPECT_LE(memory.peak(), first / part + 2 * whole.bytes()) << road.path();
+    }
+  }
+}
+
 } // namespace
 } // namespace tulle::test::spgemm_forms_test

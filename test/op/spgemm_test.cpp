@@ -12,7 +12,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
-#include <mutex>
 
 namespace tulle::test::spgemm_test {
 namespace {
@@ -340,30 +339,36 @@ TEST_P(multiplies, every_method_renews_the_values_of_a_plan) {
   });
 }
 
-/// Knows the most bytes that were out at once; for several threads.
-class peak_memory final : public std::pmr::memory_resource {
-public:
-  std::size_t peak() const { return peak_; }
-  std::size_t outstanding() const { return out_; }
-
-private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    std::lock_guard const lock(mutex_);
-    out_ += bytes;
-    peak_ = std::max(peak_, out_);
-    return ::operator new (bytes, std::align_val_t{alignment});
-  }
-  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
-    std::lock_guard const lock(mutex_);
-    out_ -= bytes;
-    ::operator delete (p, std::align_val_t{alignment});
-  }
-  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
-    return this == &other;
-  }
-  std::mutex mutex_;
-  std::size_t out_ = 0, peak_ = 0;
-};
+// A row with most of the products is dealt to all threads by columns; of two neighbours with the
+// same columns both are, where there are threads enough.
+TEST_P(multiplies, one_long_row_over_threads_as_the_reference_does) {
+  auto const type = static_cast<type_tag>(GetParam());
+  visit(type, [&](auto types) {
+    using T = decltype(types);
+    using owner = csr<typename T::value, typename T::index, typename T::offset>;
+    csr<double> const pattern = from_lengths(3000, {2, 0, 3000, 3000, 9, 1, 40});
+    any_matrix const of_a = as_type(rough(pattern), type), next = as_type(rough(pattern, 4), type);
+    any_matrix const of_b =
+        as_type(rough(from_lengths(5000, std::vector<std::int32_t>(3000, 27), 3)), type);
+    owner const &a = *of_a.get_if<owner>(), &b = *of_b.get_if<owner>();
+    expect_product(a, b, "long rows", {spgemm_method::automatic, spgemm_method::dense},
+                   {1, 2, 3, 64});
+    owner const expected = spgemm(reference{}, *next.get_if<owner>(), b);
+    for (int const threads : {1, 2, 3, 5}) {
+      spgemm_plan plan(cpu{.threads = threads}, a, b);
+      EXPECT_EQ(plan.path().find("2 split") != std::string::npos, threads > 2) << plan.path();
+      EXPECT_TRUE(same_arrays(spgemm(plan, *next.get_if<owner>(), b).view(), expected.view()))
+          << threads;
+      for (std::size_t const part : {1, 2, 4}) { // which may leave no room for the cuts
+        std::size_t const limit = plan.bytes() / part;
+        spgemm_plan tight(cpu{.threads = threads, .workspace_limit = limit}, a, b);
+        EXPECT_LE(tight.bytes(), limit) << tight.path();
+        EXPECT_TRUE(same_arrays(spgemm(tight, *next.get_if<owner>(), b).view(), expected.view()))
+            << tight.path();
+      }
+    }
+  });
+}
 
 TEST(spgemm, keeps_to_a_workspace_limit) {
   std::vector<std::pair<std::string, csr<double>>> const all{

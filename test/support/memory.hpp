@@ -2,8 +2,10 @@
 
 /// Memory that fails when told to, and counts.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
+#include <mutex>
 #include <new>
 
 namespace tulle::test {
@@ -40,6 +42,31 @@ private:
   std::size_t fail_at_;
   std::size_t allocations_ = 0;
   std::size_t outstanding_ = 0;
+};
+
+/// Knows the most bytes that were out at once; for several threads.
+class peak_memory final : public std::pmr::memory_resource {
+public:
+  std::size_t peak() const { return peak_; }
+  std::size_t outstanding() const { return out_; }
+
+private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    std::lock_guard const lock(mutex_);
+    out_ += bytes;
+    peak_ = std::max(peak_, out_);
+    return ::operator new (bytes, std::align_val_t{alignment});
+  }
+  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
+    std::lock_guard const lock(mutex_);
+    out_ -= bytes;
+    ::operator delete (p, std::align_val_t{alignment});
+  }
+  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
+    return this == &other;
+  }
+  std::mutex mutex_;
+  std::size_t out_ = 0, peak_ = 0;
 };
 
 /// How often operator new has run in this process. Naming it links the counting operator new in.

@@ -53,6 +53,9 @@ HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
     case row_kind::dense:
       n = dense_row<I, O>::count(c, i, flags);
       break;
+    case row_kind::split:
+      n = row_ptr ? c.split_entries(i) : dense_row<I, O>::count(c, i, flags);
+      break;
     case row_kind::follows:
       if (i == first)
         n = dense_row<I, O>::count(c, i, flags);
@@ -132,6 +135,7 @@ struct spgemm_csr {
       row_kind const kind = c.kind(i);
       switch (kind) {
       case row_kind::empty:
+      case row_kind::split:
         break;
       case row_kind::copy:
         copy(c, i);
@@ -163,15 +167,35 @@ struct spgemm_csr {
       }
     }
   }
+
+  static void cut(spgemm_task const& t, split_row const& s) {
+    dense_row<I, O>::cut(product<V, I, O>(t), s);
+  }
+  static i64 count_part(spgemm_task const& t, split_row const& s, int part, void* at) {
+    return dense_row<I, O>::count(product<V, I, O>(t), s.row, dense_row<I, O>::extent_of(s),
+                                  s.cut[part], s.cut[part + 1], static_cast<std::uint8_t*>(at));
+  }
+  static void fill_part(spgemm_task const& t, split_row const& s, int part, void* at) {
+    product<V, I, O> const c(t, -1);
+    dense_row<I, O>::fill(c, s.row, dense_row<I, O>::extent_of(s), s.cut[part], s.cut[part + 1],
+                          c.start(s.row) + s.entries[part],
+                          dense_scratch<value>(t, static_cast<std::byte*>(at)));
+  }
 };
 
 } // namespace
 
 #define TULLE_SPGEMM_CELL(tag, V, I, O)                                                            \
   extern spgemm_kernel const spgemm_csr_##tag;                                                     \
-  spgemm_kernel const spgemm_csr_##tag = {                                                         \
-      spgemm_csr<V, I, O>::mark,  spgemm_csr<V, I, O>::survey, spgemm_csr<V, I, O>::scratch,       \
-      spgemm_csr<V, I, O>::clear, spgemm_csr<V, I, O>::count,  spgemm_csr<V, I, O>::fill};
+  spgemm_kernel const spgemm_csr_##tag = {spgemm_csr<V, I, O>::mark,                               \
+                                          spgemm_csr<V, I, O>::survey,                             \
+                                          spgemm_csr<V, I, O>::scratch,                            \
+                                          spgemm_csr<V, I, O>::clear,                              \
+                                          spgemm_csr<V, I, O>::count,                              \
+                                          spgemm_csr<V, I, O>::fill,                               \
+                                          spgemm_csr<V, I, O>::cut,                                \
+                                          spgemm_csr<V, I, O>::count_part,                         \
+                                          spgemm_csr<V, I, O>::fill_part};
 TULLE_TYPES(TULLE_SPGEMM_CELL)
 TULLE_BASIC_TYPES(TULLE_SPGEMM_CELL)
 

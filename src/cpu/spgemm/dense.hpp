@@ -157,11 +157,16 @@ struct dense_row {
   static i64 count(operands const& c, i64 i, std::uint8_t* flag) {
     extent e = {};
     c.columns(i, e);
+    return count(c, i, e, e.first, e.last + 1, flag);
+  }
+  /// Of columns [from, to).
+  static i64 count(operands const& c, i64 i, extent const& e, i64 from, i64 to,
+                   std::uint8_t* flag) {
     i64 n = 0;
-    for (i64 first = e.first; first <= e.last; first += c.t.tile) {
-      i64 const last = first + c.t.tile;
+    for (i64 first = from; first < to; first += c.t.tile) {
+      i64 const last = to - first < c.t.tile ? to : first + c.t.tile;
       set_flags(c, i, e, first, last, flag);
-      take_flags(flag, (last <= e.last ? last : e.last + 1) - first,
+      take_flags(flag, last - first,
                  [&](i64, std::uint64_t bits) HWY_ATTR { n += __builtin_popcountll(bits); });
     }
     return n;
@@ -169,12 +174,17 @@ struct dense_row {
 
   template <class V>
   static void fill(product<V, I, O> const& c, i64 i, dense_scratch<plain<V>> const& s) {
-    using value = plain<V>;
     extent e = {};
     c.columns(i, e);
-    i64 at = c.start(i);
-    for (i64 first = e.first; first <= e.last; first += c.t.tile) {
-      i64 const last = first + c.t.tile;
+    fill(c, i, e, e.first, e.last + 1, c.start(i), s);
+  }
+  /// Of columns [begin, stop), from entry `at` on.
+  template <class V>
+  static void fill(product<V, I, O> const& c, i64 i, extent const& e, i64 begin, i64 stop, i64 at,
+                   dense_scratch<plain<V>> const& s) {
+    using value = plain<V>;
+    for (i64 first = begin; first < stop; first += c.t.tile) {
+      i64 const last = stop - first < c.t.tile ? stop : first + c.t.tile;
       std::uint8_t* const __restrict flag = s.flag - first;
       value* const __restrict sum = s.sum - first;
       for (i64 k = c.a.begin(i), end = c.a.begin(i + 1); k < end; ++k) {
@@ -202,16 +212,43 @@ struct dense_row {
         }
         continue;
       }
-      take_flags(s.flag, (last <= e.last ? last : e.last + 1) - first,
-                 [&](i64 from, std::uint64_t bits) HWY_ATTR {
-                   for (; bits; bits &= bits - 1) {
-                     i64 const j = from + __builtin_ctzll(bits);
-                     c.c_col[at] = static_cast<I>(first + j);
-                     c.c_val[at++] = s.sum[j];
-                     s.sum[j] = nothing<value>();
-                   }
-                 });
+      take_flags(s.flag, last - first, [&](i64 from, std::uint64_t bits) HWY_ATTR {
+        for (; bits; bits &= bits - 1) {
+          i64 const j = from + __builtin_ctzll(bits);
+          c.c_col[at] = static_cast<I>(first + j);
+          c.c_val[at++] = s.sum[j];
+          s.sum[j] = nothing<value>();
+        }
+      });
     }
+  }
+
+  /// Cuts a row by the columns of a sample of its products.
+  static void cut(operands const& c, split_row const& s) {
+    constexpr i64 places = 1024, terms = 1024, products = 64; // sampled: of A's row, and of each
+    extent e = {};
+    c.columns(s.row, e);
+    i64 const width = (e.last - e.first) / places + 1;
+    i64 all = 0, at[places] = {};
+    i64 const begin = c.a.begin(s.row), end = c.a.begin(s.row + 1);
+    for (i64 k = begin, next = (end - begin) / terms + 1; k < end; k += next) {
+      i64 const from = c.first_of(k), to = c.b.begin(c.b_row(k) + 1);
+      i64 const step = (to - from) / products + 1;
+      for (i64 p = from; p < to; p += step, all += step)
+        at[(static_cast<i64>(c.b.col[p]) - e.first) / width] += step;
+    }
+    int part = 0;
+    for (i64 q = 0, before = 0; q < places; before += at[q++])
+      for (; part < s.parts && before >= all / s.parts * part; ++part)
+        s.cut[part] = e.first + q * width < e.last ? e.first + q * width : e.last + 1;
+    for (; part <= s.parts; ++part)
+      s.cut[part] = e.last + 1;
+  }
+  static extent extent_of(split_row const& s) {
+    extent e;
+    e.first = s.cut[0];
+    e.last = s.cut[s.parts] - 1;
+    return e;
   }
 
   /// Adds `deep` rows of B that have one pattern, from entry k of A's rows on.

@@ -23,6 +23,12 @@ constexpr i64 columns_a_product = 64;
 // 200000 columns, two threads of Zen 4, s: esc 0.54, hash 0.95, dense 1.73.
 constexpr i64 esc_limit = 1024;
 
+// Entries of B's rows on average from which a row may be split: each thread goes over all of A's
+// row then. One dense row on a known pattern, ms of the busier of two threads: over 60 a row 3.9,
+// split 2.2; over 27 5.7, split 3.9; over 5 4.7, split 3.7, but 10.5 with counting, where one
+// thread alone takes 12.
+constexpr i64 split_length = 16;
+
 // Products of a row that Liu's bins 2 to 32 and 33 to 36 take; the last one has the others.
 constexpr i64 thesis_heap = 32, thesis_esc = 512;
 
@@ -160,6 +166,13 @@ struct product_pattern {
     extent e;
     return t.kinds ? t.kinds[i] : choose(i, e);
   }
+  /// Entries of row i, which is split.
+  i64 split_entries(i64 i) const {
+    split_row const* s = t.splits;
+    while (s->row != i)
+      ++s;
+    return s->entries[s->parts];
+  }
 };
 
 template <class I, class O>
@@ -182,8 +195,11 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
     s.products_by[static_cast<int>(kind)] += e.products;
     s.most_entries += e.products < cols ? e.products : cols;
     i64 const width = e.last + 1 - e.first;
-    if (kind == row_kind::dense || kind == row_kind::follows)
+    if (kind == row_kind::dense || kind == row_kind::follows) {
       raise(s.widest, width);
+      if (e.products >= split_length * c.a.length(i))
+        raise(s.longest, e.products);
+    }
     if (kind == row_kind::follows)
       raise(s.group_columns, width < e.products ? width : e.products);
     if (kind >= row_kind::hash)
