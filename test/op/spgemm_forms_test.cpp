@@ -188,6 +188,9 @@ TEST(galerkin, both_orders_are_the_product_of_three) {
     EXPECT_EQ(galerkin(r, a, p, {.order = order}), expected);
     EXPECT_EQ(galerkin(cpu{.threads = 2}, a, p, {.order = order}), expected);
   }
+  EXPECT_EQ(galerkin_road_of(cpu{}, r, a, p).order, galerkin_order::ra_first); // even
+  csr<double> const narrow = from_lengths(2, std::vector<std::int32_t>(400, 1));
+  EXPECT_EQ(galerkin_road_of(cpu{}, a, a, narrow).order, galerkin_order::ap_first);
   EXPECT_TRUE(
       fails_with(errc::shape_mismatch, {"galerkin", "P 100 x 400"}, [&] { galerkin(r, a, r); }));
 }
