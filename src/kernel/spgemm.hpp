@@ -61,7 +61,7 @@ struct spgemm_task {
   void const* b = nullptr;
   spgemm_method wanted = spgemm_method::automatic;
   bool sorted = true;
-  bool values_only = false;             // C's columns are there
+  bool values_only = false; // C's columns are there
   /// For each entry of A, the first one of B's row that counts (O), nullptr: all do. The upper half
   /// of a symmetric C has those from the diagonal on.
   void const* first = nullptr;
