@@ -27,10 +27,11 @@ constexpr std::size_t sample_stretches = 8;
 // refuses rmat, a guess). Double, 32-bit indices, two threads of Zen 4. dia's `far`, panels and
 // scsr are from another run, the latter two scaled by what csr or cmrs had in both; so is the
 // jds family, from poisson2d5:1000, fem:60000 and rmat:17:16, the bicrs family, from banded,
-// poisson2d5:1000 and rmat:17:16 on one thread, and csr_adaptive, brc and acsr, from
-// poisson2d5:2000, fem:60000 and rmat:18:16. Conversion, in products of csr, is a guess: on
-// fem:60000, best of a loop, csr5 2.8, sell 5.6, bcsr 7.7, hyb 8.9, cmrs 9.8; medians of a
-// benchmark, which come to twice that, csc 13, ell 23, dia 31, scsr 33.
+// poisson2d5:1000 and rmat:17:16 on one thread, and csr_adaptive, brc, acsr, scoo, bcoo and
+// bccoo, from poisson2d5:2000, fem:60000 and rmat:18:16, the last three scaled by what csr had.
+// Conversion, in products of csr, is a guess: on fem:60000, best of a loop, csr5 2.8, sell 5.6,
+// bcsr 7.7, hyb 8.9, cmrs 9.8; medians of a benchmark, which come to twice that, csc 13, ell 23,
+// dia 31, scsr 33.
 struct experience {
   double near;
   double far;
@@ -86,8 +87,9 @@ experience experience_of(format f) {
   case format::scoo:
     return {.60, .60, 15};
   case format::bcoo:
+    return {.70, .46, 10};
   case format::bccoo:
-    return {.85, .40, 10};
+    return {.64, .31, 10};
   }
   return {.9, .4, 15};
 }

@@ -58,8 +58,15 @@ struct run_product {
   /// Blocks [k, end) of one block row.
   HWY_INLINE void sum(std::int64_t k, std::int64_t end, V* out) const {
     if constexpr (single) {
-      out[0] = ahead ? dot<true>(a.val, a.block_col, x, k, end)
-                     : dot<false>(a.val, a.block_col, x, k, end);
+      if (end - k >= vector_from) {
+        out[0] = ahead ? dot<true>(a.val, a.block_col, x, k, end)
+                       : dot<false>(a.val, a.block_col, x, k, end);
+        return;
+      }
+      V s{}; // as dot(), without the call
+      for (; k < end; ++k)
+        s = mul_add(a.val[k], x[a.block_col[k]], s);
+      out[0] = s;
     } else {
       std::int64_t const stop = safe_end(a.block_col, k, end, a.blocks, last_col);
       sum_of_blocks(a.val, a.block_col, x, k, stop, a.height, ahead, out);
@@ -67,8 +74,8 @@ struct run_product {
         add_copied(a.val, a.block_col, x, a.cols, stop, end, a.height, a.width, sum_of_blocks, out);
     }
   }
-  /// The block row that ends before block `end`, whose sums are done.
-  HWY_INLINE void finish(std::int64_t end, V* sum) const {
+  /// Block row i, which ends before block `end` and whose sums are done.
+  HWY_INLINE void finish(std::int64_t i, std::int64_t end, V* sum) const {
     int const h = single ? 1 : a.height;
     if (a.pattern && has_nan(sum, h)) {
       std::int64_t begin = end - 1;
@@ -76,34 +83,34 @@ struct run_product {
         --begin;
       without_holes(a.val, a.block_col, a.pattern, x, begin, end, h, a.width, sum);
     }
-    std::int64_t const top = rows.of(end - 1) * h;
+    std::int64_t const top = i * h;
     int const n = a.rows - top < h ? static_cast<int>(a.rows - top) : h;
     for (int r = 0; r < n; ++r)
       update(y + top + r, alpha, sum[r], beta, overwrite);
   }
-  /// Rows of block rows from `first` on that have no blocks before block k.
-  HWY_INLINE void skip(std::int64_t first, std::int64_t k) const {
+  /// The block row of block k; the rows of those from `first` up to it have no blocks.
+  HWY_INLINE std::int64_t skip(std::int64_t first, std::int64_t k) const {
     std::int64_t const last = k < a.blocks ? rows.of(k) : block_rows;
-    if (first == last)
-      return;
-    std::int64_t const end = last * a.height < a.rows ? last * a.height : a.rows;
-    for (std::int64_t i = first * a.height; i < end; ++i)
-      update(y + i, alpha, V{}, beta, overwrite);
+    if (first != last) {
+      std::int64_t const end = last * a.height < a.rows ? last * a.height : a.rows;
+      for (std::int64_t i = first * a.height; i < end; ++i)
+        update(y + i, alpha, V{}, beta, overwrite);
+    }
+    return last;
   }
 
   void tile(std::int64_t begin, std::int64_t end, run_ends<V>& left) const {
     left.head_end = -1;
     left.has_tail = false;
-    if (begin == 0)
-      skip(0, 0);
     std::int64_t k = begin;
-    if (k > 0 && k < end && !rows.ends(k - 1)) {
+    std::int64_t i = begin == 0 ? skip(0, 0) : rows.of(begin);
+    if (k > 0 && !rows.ends(k - 1)) {
       k = rows.run_end(k, end);
       sum(begin, k, left.head);
       left.head_end = k;
       left.head_done = rows.ends(k - 1);
       if (left.head_done)
-        skip(rows.of(k - 1) + 1, k);
+        i = skip(i + 1, k);
     }
     while (k < end) {
       std::int64_t const from = k;
@@ -115,8 +122,8 @@ struct run_product {
       }
       V sums[side];
       sum(from, k, sums);
-      finish(k, sums);
-      skip(rows.of(from) + 1, k);
+      finish(i, k, sums);
+      i = skip(i + 1, k);
     }
   }
 };
@@ -162,7 +169,7 @@ void multiply_runs_of(V alpha, View const& a, Rows const& rows, V const* x, V be
       for (int r = 0; r < a.height; ++r)
         sum[r] = sum[r] + left.head[r];
       if (left.head_done)
-        q.finish(left.head_end, sum);
+        q.finish(rows.of(left.head_end - 1), left.head_end, sum);
     }
     if (left.has_tail)
       for (int r = 0; r < a.height; ++r)
