@@ -3,7 +3,6 @@
 // What a product adds for entries behind the first segments of rows.
 #pragma once
 #include "cuda/dynamic/matrix.cuh"
-#include "cuda/primitive/arrive.cuh"
 #include "cuda/primitive/block.cuh"
 #include "cuda/primitive/search.cuh"
 
@@ -165,13 +164,15 @@ __global__ void __launch_bounds__(behind_threads)
       sum = block_reduce<behind_threads>(sum, sum_room);
       if (t == 0) {
         s.part[before + e] = sum;
-        is_last = arrive(s.ticket + q0 + r) == static_cast<unsigned>(pieces - 1);
+        __threadfence();
+        is_last = atomicAdd(s.ticket + q0 + r, 1u) == static_cast<unsigned>(pieces - 1);
       }
       __syncthreads();
       if (is_last && t < 32) {
+        __threadfence();
         V total = 0;
         for (int p = t; p < pieces; p += 32)
-          total += left_by_others(s.part + before + first + p);
+          total += __ldcg(s.part + before + first + p);
         total = reduce<32>(total);
         if (t == 0) {
           y[rows[r].row] = fma(alpha, total, y[rows[r].row]);
