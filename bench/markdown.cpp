@@ -33,6 +33,13 @@ void add_new(std::vector<T>& list, T const& value) {
     list.push_back(value);
 }
 
+std::string head(std::vector<std::string> const& columns) {
+  std::string out = fmt::format("| matrix | {} |\n|---|", fmt::join(columns, " | "));
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    out += "---|";
+  return out + "\n";
+}
+
 std::string table(std::vector<record> const& records) {
   std::vector<std::string> lines, columns;
   std::map<std::pair<std::string, std::string>, record> cells;
@@ -45,10 +52,7 @@ std::string table(std::vector<record> const& records) {
   }
   std::stable_partition(columns.begin(), columns.end(),
                         [](auto const& c) { return c.starts_with("tulle "); });
-  std::string out = fmt::format("| matrix | {} |\n|---|", fmt::join(columns, " | "));
-  for (std::size_t c = 0; c < columns.size(); ++c)
-    out += "---|";
-  out += "\n";
+  std::string out = head(columns);
   for (auto const& l : lines) {
     record const* best = nullptr;
     for (auto const& c : columns)
@@ -72,11 +76,6 @@ std::string table(std::vector<record> const& records) {
   return out;
 }
 
-/// Reads csr as it is: "csr", "csr alg1 preprocessed", not "csr5".
-bool is_csr(record const& r) {
-  return r.format == "csr" || r.format.starts_with("csr ");
-}
-
 /// Bytes that tulle's formats take for an entry.
 std::string bytes_table(html::group const& g) {
   std::vector<std::string> names;
@@ -84,19 +83,18 @@ std::string bytes_table(html::group const& g) {
     if (c.own)
       names.push_back(c.name);
   std::sort(names.begin(), names.end());
-  std::string out = fmt::format("| matrix | {} |\n|---|", fmt::join(names, " | "));
-  for (std::size_t c = 0; c < names.size(); ++c)
-    out += "---|";
+  std::string out = head(names);
   for (html::race const& one : g.races) {
-    out += "\n| " + one.name + " |";
+    out += "| " + one.name + " |";
     for (auto const& name : names)
       if (html::entry const* const e = one.find(name); e && e->r->nnz != 0)
         out += fmt::format(" {:.1f} |",
                            static_cast<double>(e->r->bytes) / static_cast<double>(e->r->nnz));
       else
         out += " |";
+    out += "\n";
   }
-  return out + "\n";
+  return out;
 }
 
 /// What conversion costs in products, and how many times as fast 50 and 500 products are with it as
@@ -106,25 +104,14 @@ std::string iterations_table(html::group const& g) {
   std::string out = "| | conversion, calls | 50 calls | best | 500 calls | best |\n"
                     "|---|---|---|---|---|---|\n";
   for (html::contender const& c : g.contenders) {
-    std::vector<double> conversion, at_50, at_500;
-    for (html::race const& one : g.races) {
-      html::entry const* const e = one.find(c.name);
-      auto const csr = std::find_if(one.ranked.begin(), one.ranked.end(),
-                                    [](html::entry const& other) { return is_csr(*other.r); });
-      if (!e || csr == one.ranked.end())
-        continue;
-      conversion.push_back(e->r->convert_seconds / e->r->seconds);
-      at_50.push_back(html::speedup_after(50, *e->r, *csr->r));
-      at_500.push_back(html::speedup_after(500, *e->r, *csr->r));
-    }
-    if (conversion.empty())
+    html::weighed const w = html::weigh(g, c, &html::race::fastest_csr);
+    if (w.at_50.empty())
       continue;
-    auto const best = [](std::vector<double> const& v) {
-      return *std::max_element(v.begin(), v.end());
-    };
-    out += fmt::format("| {} | {:.1f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", c.name,
-                       html::median(conversion), html::geometric_mean(at_50), best(at_50),
-                       html::geometric_mean(at_500), best(at_500));
+    out += fmt::format("| {} | {:.1f} |", c.name, html::median(w.conversion));
+    for (auto const* list : {&w.at_50, &w.at_500})
+      out += fmt::format(" {:.2f} | {:.2f} |", html::geometric_mean(*list),
+                         *std::max_element(list->begin(), list->end()));
+    out += "\n";
   }
   return out;
 }

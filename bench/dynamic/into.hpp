@@ -15,16 +15,6 @@ namespace tulle::bench {
 
 inline constexpr std::size_t most_into = 200000000; // products of entries
 
-/// What is multiplied for A A.
-template <class V, class I>
-std::size_t products_of(csr<V, I, I> const& a) {
-  std::size_t sum = 0;
-  for (I const j : a.col)
-    sum += static_cast<std::size_t>(a.row_ptr[static_cast<std::size_t>(j) + 1] -
-                                    a.row_ptr[static_cast<std::size_t>(j)]);
-  return sum;
-}
-
 template <class V, class I>
 std::vector<record> run_into(record const& about, csr<V, I, I> const& a, int threads) {
   using matrix = dynamic_csr<V, I>;

@@ -209,6 +209,13 @@ entry const* race::plain_csr() const {
   return nullptr;
 }
 
+entry const* race::fastest_csr() const {
+  for (entry const& e : ranked)
+    if (e.r->format == "csr" || e.r->format.starts_with("csr "))
+      return &e;
+  return nullptr;
+}
+
 double race::behind(record const& r) const {
   return times_faster(*ranked.front().r, r);
 }
@@ -251,6 +258,22 @@ double speedup_after(double calls, record const& r, record const& csr) {
   if (!timed(r) || !timed(csr) || !std::isfinite(r.convert_seconds) || r.convert_seconds < 0)
     return 0;
   return calls * csr.seconds / (r.convert_seconds + calls * r.seconds);
+}
+
+weighed weigh(group const& g, contender const& c, entry const* (race::*csr_of)() const) {
+  weighed out;
+  for (race const& one : g.races) {
+    entry const* const csr = (one.*csr_of)();
+    entry const* const e = one.find(c.name);
+    if (!csr || !e || !positive(speedup_after(50, *e->r, *csr->r)))
+      continue;
+    double const gain = csr->r->seconds - e->r->seconds;
+    out.conversion.push_back(e->r->convert_seconds / e->r->seconds);
+    out.at_50.push_back(speedup_after(50, *e->r, *csr->r));
+    out.at_500.push_back(speedup_after(500, *e->r, *csr->r));
+    out.pays.push_back(gain > 0 ? e->r->convert_seconds / gain : INFINITY);
+  }
+  return out;
 }
 
 model arrange(results const& r) {

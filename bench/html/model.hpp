@@ -34,6 +34,8 @@ struct race {
   entry const* find(std::string const& name) const;
   /// tulle's csr, against which conversions are weighed.
   entry const* plain_csr() const;
+  /// The fastest that reads csr as it is, a peer's too: "csr", "csr alg1 preprocessed", not "csr5".
+  entry const* fastest_csr() const;
   /// How much longer than the winner r takes: 1 or more. r must be ranked.
   double behind(record const& r) const;
 };
@@ -92,5 +94,13 @@ double geometric_mean(std::vector<double> const& values);
 double median(std::vector<double> values);
 /// How often faster n calls with conversion are than n of plain csr without: 0 where unknown.
 double speedup_after(double calls, record const& r, record const& csr);
+
+/// What conversion costs a contender in calls, and leaves of its gain over a csr: one for each race
+/// in which both took part.
+struct weighed {
+  std::vector<double> conversion, at_50, at_500;
+  std::vector<double> pays; ///< calls after which it has paid; inf where never
+};
+weighed weigh(group const& g, contender const& c, entry const* (race::*csr)() const);
 
 } // namespace tulle::bench::html

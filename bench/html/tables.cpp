@@ -48,33 +48,6 @@ std::string speedup(double v) {
   return v >= 1.005 ? fmt::format("<b class=up>{}</b>", fixed(v, 2)) : fixed(v, 2);
 }
 
-/// Calls after which conversion has paid: inf where it never does.
-double calls_to_pay(record const& r, record const& csr) {
-  double const gain = csr.seconds - r.seconds;
-  return gain > 0 ? std::max(0.0, r.convert_seconds) / gain : INFINITY;
-}
-
-struct weighed {
-  contender const* who;
-  std::vector<double> conversion, at_50, at_500;
-  std::vector<double> pays; // inf where never
-};
-
-weighed weigh(group const& g, contender const& c) {
-  weighed out{.who = &c, .conversion = {}, .at_50 = {}, .at_500 = {}, .pays = {}};
-  for (race const& one : g.races) {
-    entry const* const csr = one.plain_csr();
-    entry const* const e = one.find(c.name);
-    if (!csr || !e || !positive(speedup_after(50, *e->r, *csr->r)))
-      continue;
-    out.conversion.push_back(e->r->convert_seconds / e->r->seconds);
-    out.at_50.push_back(speedup_after(50, *e->r, *csr->r));
-    out.at_500.push_back(speedup_after(500, *e->r, *csr->r));
-    out.pays.push_back(calls_to_pay(*e->r, *csr->r));
-  }
-  return out;
-}
-
 bool is_plain_csr(group const& g, contender const& c) {
   return std::any_of(g.races.begin(), g.races.end(), [&](race const& one) {
     entry const* const csr = one.plain_csr();
@@ -219,7 +192,7 @@ std::string break_even_tables(group const& g) {
   std::string body;
   std::vector<contender const*> who;
   for (contender const& c : g.contenders) {
-    auto const w = weigh(g, c);
+    weighed const w = weigh(g, c, &race::plain_csr);
     if (w.at_50.empty())
       continue;
     if (!is_plain_csr(g, c)) // all 1 there
