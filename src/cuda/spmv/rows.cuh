@@ -31,8 +31,8 @@ constexpr int tile = 2048;   // entries that a block's rows begin among
 constexpr int longest = 128; // entries of a row that a block takes
 
 /// product[k] = value times x of entry k0 + k, k below n; eight loads of a thread on their way at a
-/// time.
-template <int threads, class V, class I, class O>
+/// time. streamed: past the caches, and there is no perm.
+template <int threads, bool streamed = false, class V, class I, class O>
 __device__ void multiply(lines<V, I, O> const& a, V const* x, O k0, int n, V* product) {
   constexpr int batch = 8;
   for (int from = threadIdx.x; from < n; from += batch * threads) {
@@ -41,8 +41,13 @@ __device__ void multiply(lines<V, I, O> const& a, V const* x, O k0, int n, V* pr
 #pragma unroll
     for (int j = 0; j < batch; ++j) {
       int const k = from + j * threads;
-      c[j] = k < n ? a.col[k0 + k] : 0;
-      v[j] = k < n ? a.value(k0 + k) : V(0);
+      if constexpr (streamed) {
+        c[j] = k < n ? __ldcs(a.col + k0 + k) : 0;
+        v[j] = k < n ? __ldcs(a.val + k0 + k) : V(0);
+      } else {
+        c[j] = k < n ? a.col[k0 + k] : 0;
+        v[j] = k < n ? a.value(k0 + k) : V(0);
+      }
     }
 #pragma unroll
     for (int j = 0; j < batch; ++j) {
