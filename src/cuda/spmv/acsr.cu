@@ -31,7 +31,9 @@ using view = acsr_view<V, I, O, space::device>;
 // row: 133 for 92, 269 for 271, 152 for 122, 103 for 81. Blocks of 128 threads: 89 for 92, 278 for
 // 271, 119 for 120, 78 for 81, poisson2d5 444 for 459. Bins in streams: 128 for 92, 296 for 271,
 // 126 for 120, 83 for 81, 475 for 459.
-constexpr int threads = 256;
+constexpr int wide_block = 256;
+constexpr int narrow_block = 128; // where rows are of less than so many entries on average
+constexpr std::int64_t narrow_average = 8;
 constexpr int batch = 4;     // loads of a lane in flight; a lane of a short row has no more entries
 constexpr int lane_bins = 7; // bins below: so many lanes that each has up to `batch` entries
 constexpr int warp_bins = 11;               // bins below: a warp a row
@@ -49,11 +51,14 @@ static_assert(lanes_of(lane_bins) * batch == 128 && parts_of(12) * part_entries 
 /// Where bins begin among places, and among the blocks of the launch, the last bin first.
 template <class I>
 struct bins_at {
-  int bins;
+  int bins, threads; // of a block
   I place[detail::most_bins + 1] = {};
   unsigned block[detail::most_bins + 1] = {}; // [b]: the first of bin b - 1, and the end of bin b
 
-  explicit bins_at(int bins, plan_view const& p) : bins(bins) {
+  template <class A>
+  bins_at(A const& a, plan_view const& p)
+      : bins(static_cast<int>(a.bins)),
+        threads(a.rows != 0 && a.nnz / a.rows < narrow_average ? narrow_block : wide_block) {
     std::size_t blocks = 0;
     place[bins] = static_cast<I>(p.info[bins]);
     for (int b = bins - 1; b >= 0; --b) {
@@ -119,8 +124,8 @@ __device__ void add_bin(V alpha, view<V, I, O> const& a, std::size_t first, std:
 }
 
 /// Blocks from `from` on. is_ordered: those of short rows as `order` says.
-template <class V, class I, class O>
-__global__ void __launch_bounds__(threads, sizeof(I) == 4 ? 6 : 4)
+template <int threads, class V, class I, class O>
+__global__ void __launch_bounds__(threads, (sizeof(I) == 4 ? 6 : 4) * wide_block / threads)
     bins_kernel(V alpha, view<V, I, O> a, bins_at<I> at, unsigned from, bool is_ordered,
                 O const* order, unsigned long_blocks, V const* x, V beta, V* y, V* part) {
   __shared__ block_room<V> room;
@@ -173,7 +178,7 @@ template <class V, class I, class O>
 __global__ void join_kernel(V alpha, view<V, I, O> a, bins_at<I> at, V beta, V* y, V const* part) {
   wait_for_launch_before();
   std::size_t const q = static_cast<std::size_t>(at.place[warp_bins + 1]) +
-                        (blockIdx.x * std::size_t{threads} + threadIdx.x) / 32;
+                        (blockIdx.x * std::size_t{wide_block} + threadIdx.x) / 32;
   if (q >= static_cast<std::size_t>(a.rows))
     return;
   int b = warp_bins + 1;
@@ -217,13 +222,13 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   for (I const at : fetch(a.bin_ptr, static_cast<std::size_t>(a.bins) + 1, p.stream))
     p.info[b++] = at;
   carver work;
-  kept<V, I, O>(a, bins_at<I>(static_cast<int>(a.bins), p), work);
+  kept<V, I, O>(a, bins_at<I>(a, p), work);
   return work.used();
 }
 
 template <class V, class I, class O>
 void fill(view<V, I, O> a, plan_view const& p) {
-  bins_at<I> const at(static_cast<int>(a.bins), p);
+  bins_at<I> const at(a, p);
   carver work(p.work);
   kept<V, I, O> const k(a, at, work);
   if (a.streams)
@@ -241,11 +246,13 @@ void fill(view<V, I, O> a, plan_view const& p) {
 
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
-  bins_at<I> const at(static_cast<int>(a.bins), p);
+  bins_at<I> const at(a, p);
   carver work(p.work);
   kept<V, I, O> const k(a, at, work);
   auto const run = [&](unsigned from, std::size_t blocks, void* on) {
-    launch_early(bins_kernel<V, I, O>, blocks, threads, on, alpha, a, at, from, k.is_ordered,
+    auto const kernel = at.threads == narrow_block ? bins_kernel<narrow_block, V, I, O>
+                                                   : bins_kernel<wide_block, V, I, O>;
+    launch_early(kernel, blocks, at.threads, on, alpha, a, at, from, k.is_ordered,
                  static_cast<O const*>(k.order), static_cast<unsigned>(k.long_blocks), x, beta, y,
                  k.part);
   };
@@ -258,8 +265,8 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
     run(0, at.blocks(), stream);
   }
   launch_early(join_kernel<V, I, O>,
-               ceil_div(at.rows_from(warp_bins + 1) * 32, std::size_t{threads}), threads, stream,
-               alpha, a, at, beta, y, static_cast<V const*>(k.part));
+               ceil_div(at.rows_from(warp_bins + 1) * 32, std::size_t{wide_block}), wide_block,
+               stream, alpha, a, at, beta, y, static_cast<V const*>(k.part));
 }
 
 } // namespace
