@@ -15,6 +15,7 @@
 #pragma once
 #include "cuda/cub.cuh"
 #include "cuda/each.cuh"
+#include "cuda/primitive/block.cuh"
 #include "cuda/spmv/rows.cuh"
 
 #include <limits>
@@ -303,18 +304,44 @@ __global__ void __launch_bounds__(tile_warps * 32)
   }
 }
 
+/// `width` lanes for each row; one of far more pieces than that is left to the whole block.
 template <int width, class V, class I, class O>
-__global__ void join_pieces_kernel(V alpha, bicrs_plan<V, I, O> at, V beta, V* y) {
+__global__ void __launch_bounds__(row_threads)
+    join_pieces_kernel(V alpha, bicrs_plan<V, I, O> at, V beta, V* y) {
+  constexpr O most = width * 64;
+  __shared__ block_room<V> room;
+  __shared__ std::size_t left[row_threads / width]; // in any order: no sum depends on it
+  __shared__ int lefts;
+  if (threadIdx.x == 0)
+    lefts = 0;
+  __syncthreads();
   wait_for_launch_before();
   std::size_t const q = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / width;
   int const lane = threadIdx.x % width;
+  O const begin = q < at.joined ? at.joined_ptr[q] : O(0);
+  O const end = q < at.joined ? at.joined_ptr[q + 1] : O(0);
+  bool const is_left = end - begin > most;
   V sum = 0;
-  if (q < at.joined)
-    for (O k = at.joined_ptr[q] + lane; k < at.joined_ptr[q + 1]; k += width)
+  if (!is_left)
+    for (O k = begin + lane; k < end; k += width)
       sum += at.part[k];
   sum = reduce<width>(sum);
-  if (q < at.joined && lane == 0)
-    update(y + at.joined_row[q], alpha, sum, beta);
+  if (q < at.joined && lane == 0) {
+    if (is_left)
+      left[atomicAdd(&lefts, 1)] = q;
+    else
+      update(y + at.joined_row[q], alpha, sum, beta);
+  }
+  __syncthreads();
+  for (int n = 0; n < lefts; ++n) {
+    V all = 0;
+    for (O k = at.joined_ptr[left[n]] + static_cast<O>(threadIdx.x); k < at.joined_ptr[left[n] + 1];
+         k += row_threads)
+      all += at.part[k];
+    all = block_reduce<row_threads>(all, room);
+    if (threadIdx.x == 0)
+      update(y + at.joined_row[left[n]], alpha, all, beta);
+  }
 }
 
 template <bool keeps, int n, class V, class I, class O, class D>
