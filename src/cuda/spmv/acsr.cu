@@ -4,17 +4,16 @@
 //
 // Ashari et al., SC 2014: a bin has as many lanes a row as its lengths ask for. All bins are one
 // launch; a thread block finds its bin by its number. Rows beyond a warp's share come first and are
-// added up by a block, in parts where they are beyond its share too, which a second launch adds in
-// order. The blocks of other bins run in the order of their first rows, so that neighbours in
-// different bins find each other's lines of the matrix and of y in the cache; where one bin has
-// nearly all rows, that is so already. With the option `streams` each bin is a launch of its own,
-// beside the others.
+// added up by a block, in parts where they are beyond its share too. The blocks of other bins run
+// in the order of their first rows, so that neighbours in different bins find each other's lines of
+// the matrix and of y in the cache; where one bin has nearly all rows, that is so already. With the
+// option `streams` each bin is a launch of its own, beside the others.
 #include "tulle/format/acsr.hpp"
 
 #include "cuda/each.cuh"
 #include "cuda/fork.cuh"
-#include "cuda/primitive/block.cuh"
 #include "cuda/spmv/ell_rows.cuh"
+#include "cuda/spmv/parts.cuh"
 #include "cuda/turn.cuh"
 
 namespace tulle::simt {
@@ -29,11 +28,15 @@ using view = acsr_view<V, I, O, space::device>;
 // bin has nearly all rows: lattice 81, poisson2d5 459. Loads that stay in the caches instead:
 // circuit 97 for 92, rmat 277 for 270, fem 151 for 120, lattice 80 for 79. Twice as many lanes a
 // row: 133 for 92, 269 for 271, 152 for 122, 103 for 81. Blocks of 128 threads: 89 for 92, 278 for
-// 271, 119 for 120, 78 for 81, poisson2d5 444 for 459. Bins in streams: 128 for 92, 296 for 271,
-// 126 for 120, 83 for 81, 475 for 459.
+// 271, 119 for 120, 78 for 81, poisson2d5 444 for 459, lp 4096 1100000 2600 92 for 99. Bins in
+// streams: 128 for 92, 296 for 271, 126 for 120, 83 for 81, 475 for 459. A block for the short rows
+// of all bins in a window of 4096 rows and entries: circuit 101 for 91, rmat 285 for 269, fem 115
+// for 121. First entries and lengths of rows by places, so that row_ptr is not read: 91 for 91. lp
+// with eight loads of a lane in flight 93 for 92, rows of up to 4096 by a warp 101, parts of 1024
+// 98 to 100.
 constexpr int wide_block = 256;
-constexpr int narrow_block = 128; // where rows are of less than so many entries on average
-constexpr std::int64_t narrow_average = 8;
+constexpr int narrow_block = 128; // where rows are of less entries on average than these, or more
+constexpr std::int64_t wide_least = 8, wide_most = 512;
 constexpr int batch = 4;     // loads of a lane in flight; a lane of a short row has no more entries
 constexpr int lane_bins = 7; // bins below: so many lanes that each has up to `batch` entries
 constexpr int warp_bins = 11;               // bins below: a warp a row
@@ -58,7 +61,9 @@ struct bins_at {
   template <class A>
   bins_at(A const& a, plan_view const& p)
       : bins(static_cast<int>(a.bins)),
-        threads(a.rows != 0 && a.nnz / a.rows < narrow_average ? narrow_block : wide_block) {
+        threads(a.rows == 0 || (a.nnz / a.rows >= wide_least && a.nnz / a.rows <= wide_most)
+                    ? wide_block
+                    : narrow_block) {
     std::size_t blocks = 0;
     place[bins] = static_cast<I>(p.info[bins]);
     for (int b = bins - 1; b >= 0; --b) {
@@ -127,29 +132,32 @@ __device__ void add_bin(V alpha, view<V, I, O> const& a, std::size_t first, std:
 template <int threads, class V, class I, class O>
 __global__ void __launch_bounds__(threads, (sizeof(I) == 4 ? 6 : 4) * wide_block / threads)
     bins_kernel(V alpha, view<V, I, O> a, bins_at<I> at, unsigned from, bool is_ordered,
-                O const* order, unsigned long_blocks, V const* x, V beta, V* y, V* part) {
+                O const* order, unsigned long_blocks, V const* x, V beta, V* y,
+                row_parts<V> parts) {
   __shared__ block_room<V> room;
   wait_for_launch_before();
   unsigned block = from + blockIdx.x;
   if (block < long_blocks) {
     int const b = at.bin_of(block);
     std::size_t const number = block - at.first_block(b);
-    auto const parts = static_cast<std::size_t>(parts_of(b));
-    I const i = a.bin_row[static_cast<std::size_t>(at.place[b]) + number / parts];
+    auto const most = static_cast<std::size_t>(parts_of(b));
+    I const i = a.bin_row[static_cast<std::size_t>(at.place[b]) + number / most];
+    O const begin = a.row_ptr[i];
     O const end = a.row_ptr[i + 1];
-    O const k = a.row_ptr[i] + static_cast<O>(number % parts * part_entries);
+    O const k = begin + static_cast<O>(number % most * part_entries);
     if (k >= end)
       return;
     V const sum = block_reduce<threads>(
         sum_row<threads>(a, k, end - k < part_entries ? end : static_cast<O>(k + part_entries),
                          static_cast<int>(threadIdx.x), x),
         room);
-    if (threadIdx.x == 0) {
-      if (parts == 1)
-        update(y + i, alpha, sum, beta);
-      else
-        part[block] = sum;
-    }
+    if (most > 1)
+      parts.template leave<threads>(
+          sum, block - number % most, number % most,
+          static_cast<std::size_t>(ceil_div<std::int64_t>(end - begin, part_entries)), room, alpha,
+          beta, y + i);
+    else if (threadIdx.x == 0)
+      update(y + i, alpha, sum, beta);
     return;
   }
   if (is_ordered)
@@ -173,42 +181,18 @@ __global__ void __launch_bounds__(threads, (sizeof(I) == 4 ? 6 : 4) * wide_block
   }
 }
 
-/// A warp for each row of several parts.
-template <class V, class I, class O>
-__global__ void join_kernel(V alpha, view<V, I, O> a, bins_at<I> at, V beta, V* y, V const* part) {
-  wait_for_launch_before();
-  std::size_t const q = static_cast<std::size_t>(at.place[warp_bins + 1]) +
-                        (blockIdx.x * std::size_t{wide_block} + threadIdx.x) / 32;
-  if (q >= static_cast<std::size_t>(a.rows))
-    return;
-  int b = warp_bins + 1;
-  while (q >= static_cast<std::size_t>(at.place[b + 1]))
-    ++b;
-  I const i = a.bin_row[q];
-  auto const parts = static_cast<std::int64_t>(
-      ceil_div<std::int64_t>(a.row_ptr[i + 1] - a.row_ptr[i], part_entries));
-  V const* const from =
-      part + at.first_block(b) + (q - static_cast<std::size_t>(at.place[b])) * parts_of(b);
-  V sum = 0;
-  for (std::int64_t k = threadIdx.x % 32; k < parts; k += 32)
-    sum += from[k];
-  sum = reduce<32>(sum);
-  if (threadIdx.x % 32 == 0)
-    update(y + i, alpha, sum, beta);
-}
-
-/// What the plan keeps: sums of parts, and the order of blocks.
+/// What the plan keeps: parts of rows, and the order of blocks.
 template <class V, class I, class O>
 struct kept {
-  std::size_t long_blocks, others;
+  std::size_t parts, long_blocks, others;
   bool is_ordered;
-  V* part;
+  row_parts<V> part;
   O* order;
 
   kept(view<V, I, O> const& a, bins_at<I> const& at, carver& work)
-      : long_blocks(at.blocks_from(warp_bins)), others(at.blocks() - long_blocks),
-        is_ordered(!a.streams && at.is_mixed()), part(work.take<V>(at.blocks_from(warp_bins + 1))),
-        order(work.take<O>(is_ordered ? others : 0)) {}
+      : parts(at.blocks_from(warp_bins + 1)), long_blocks(at.blocks_from(warp_bins)),
+        others(at.blocks() - long_blocks), is_ordered(!a.streams && at.is_mixed()),
+        part(parts, work), order(work.take<O>(is_ordered ? others : 0)) {}
 };
 
 template <class V, class I, class O>
@@ -231,6 +215,7 @@ void fill(view<V, I, O> a, plan_view const& p) {
   bins_at<I> const at(a, p);
   carver work(p.work);
   kept<V, I, O> const k(a, at, work);
+  k.part.clear(k.parts, p.stream);
   if (a.streams)
     fork const streams(p.stream, true); // they are made here, and not by a product
   if (!k.is_ordered || k.others == 0)
@@ -264,9 +249,6 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
   } else {
     run(0, at.blocks(), stream);
   }
-  launch_early(join_kernel<V, I, O>,
-               ceil_div(at.rows_from(warp_bins + 1) * 32, std::size_t{wide_block}), wide_block,
-               stream, alpha, a, at, beta, y, static_cast<V const*>(k.part));
 }
 
 } // namespace

@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(threads, tuned<of, I>::resident)
     V const* const from = cut.sums + p.first * s.height;
 #pragma unroll 4
     for (std::int64_t k = r; k < p.count * s.height; k += s.height < 32 ? 32 : s.height)
-      sum += __ldcg(from + k);
+      sum += left_by_others(from + k);
     sum = across(sum, s.height);
     std::int64_t const row = strip * s.height + r;
     if (r < s.height && row < a.rows)

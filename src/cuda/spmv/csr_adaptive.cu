@@ -4,12 +4,12 @@
 //
 // Greathouse & Daga, SC 2014: a thread block a row block. Rows that share one are multiplied in
 // order into shared memory and then added up, as many lanes a row as there are; a long row is added
-// up by all threads. The parts of a row in several blocks are added in order by a second launch.
+// up by all threads, or by those of several blocks.
 #include "tulle/format/csr_adaptive.hpp"
 
 #include "cuda/each.cuh"
-#include "cuda/primitive/block.cuh"
 #include "cuda/spmv/ell_rows.cuh"
+#include "cuda/spmv/parts.cuh"
 #include "cuda/spmv/rows.cuh"
 
 namespace tulle::simt {
@@ -22,7 +22,10 @@ using view = csr_adaptive_view<V, I, O, space::device>;
 // 302, 288, 304, 587; circuit 2000000 122, 86, 74, 136; fem 500000 241, 151, 110, 159; lattice
 // 4000000 132, 91, 78, 86; poisson2d5 4096 685, 447, 363, 434. With threads by entries, and long
 // rows left to warps, 1024 and 2048: rmat 291, 291; circuit 76, 76; fem 110, 113; lattice 77, 79.
-// What is read once past the caches as well: 287, 286; 72, 72; 105, 107; 82, 84.
+// What is read once past the caches as well: 287, 286; 72, 72; 105, 107; 82, 84. Four entries a
+// thread: 284 for 285; 86 for 82; fem 164 for 127. Eight loads of a long row in flight instead of
+// four take registers: lp 4096 1100000 2600 90 for 91, but circuit 82 for 69, fem 127 for 110. Long
+// rows by parts of one or two times a block's entries instead of four: lp 100, 90 for 90.
 
 constexpr int entries_of_thread = 8; // of a full block: so many loads are in flight
 // A row of more in a block of several, and of more than so many times their mean, is added up by a
@@ -31,15 +34,6 @@ constexpr int short_row = 64;
 constexpr int long_times = 4;
 // Rows of so many entries on average, and more: entries are read past the caches.
 constexpr std::int64_t streamed_average = 6;
-
-/// The blocks of the long row that block b begins, where b does that; else 0.
-template <class V, class I, class O>
-__device__ O parts_from(view<V, I, O> const& a, std::size_t b) {
-  I const i = a.row_block[b];
-  if (a.row_block[b + 1] != i || (b > 0 && a.row_block[b - 1] == i))
-    return 0;
-  return detail::blocks_of_row<O>(a.row_ptr[i + 1] - a.row_ptr[i], a.entries);
-}
 
 /// Rows of a block that are left to warps. In any order: no sum depends on it.
 struct left_rows {
@@ -111,7 +105,7 @@ struct rows_of_block {
 
 template <int threads, bool streamed, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
-    row_blocks_kernel(V alpha, view<V, I, O> a, V const* x, V beta, V* y, V* part) {
+    row_blocks_kernel(V alpha, view<V, I, O> a, V const* x, V beta, V* y, row_parts<V> parts) {
   extern __shared__ __align__(16) char shared[];
   __shared__ block_room<V> room;
   __shared__ left_rows left;
@@ -133,7 +127,8 @@ __global__ void __launch_bounds__(threads)
   }
   O const most = static_cast<O>(a.entries) * detail::long_row_blocks;
   bool const is_part = k1 - k0 > most;
-  O const k = is_part ? k0 + static_cast<O>(b - lower_bound(a.row_block, b, first)) * most : k0;
+  std::size_t const first_part = is_part ? lower_bound(a.row_block, b, first) : b;
+  O const k = k0 + static_cast<O>(b - first_part) * most;
   O const end = k1 - k < most ? k1 : k + most;
   constexpr std::integral_constant<int, threads> stride;
   int const mine =
@@ -141,53 +136,44 @@ __global__ void __launch_bounds__(threads)
   V const sum = block_reduce<threads>(
       sum_steps<4>(a.val + k + threadIdx.x, stride, a.col + k + threadIdx.x, stride, 0, mine, 4, x),
       room);
-  if (threadIdx.x != 0)
-    return;
   if (is_part)
-    part[b] = sum;
-  else
+    parts.template leave<threads>(
+        sum, first_part, b - first_part,
+        static_cast<std::size_t>(detail::blocks_of_row<O>(k1 - k0, a.entries)), room, alpha, beta,
+        y + first);
+  else if (threadIdx.x == 0)
     update(y + first, alpha, sum, beta);
-}
-
-/// A warp a block: nothing to do but where one begins a row that goes on.
-template <class V, class I, class O>
-__global__ void join_kernel(V alpha, view<V, I, O> a, V beta, V* y, V const* part) {
-  wait_for_launch_before();
-  std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
-  if (b >= static_cast<std::size_t>(a.blocks))
-    return;
-  O const parts = parts_from(a, b);
-  if (parts == 0)
-    return;
-  V sum = 0;
-  for (O k = threadIdx.x % 32; k < parts; k += 32)
-    sum += part[b + k];
-  sum = reduce<32>(sum);
-  if (threadIdx.x % 32 == 0)
-    update(y + a.row_block[b], alpha, sum, beta);
 }
 
 template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed)
     refuse("csr_adaptive", "transposed products have no kernel; those of csr and csc do");
-  p.info[0] = static_cast<std::int64_t>(
-      fold<sum>(static_cast<std::size_t>(a.blocks), p.stream,
-                [=] __device__(std::size_t b) { return parts_from(a, b) != 0; }));
+  auto const blocks = static_cast<std::size_t>(a.blocks);
+  p.info[0] = static_cast<std::int64_t>(fold<sum>(blocks, p.stream, [=] __device__(std::size_t b) {
+    return a.row_block[b] == a.row_block[b + 1];
+  }));
   p.method = p.info[0] == 0 ? "blocks of rows" : "blocks of rows, parts of long ones";
-  return p.info[0] == 0 ? 0 : static_cast<std::size_t>(a.blocks) * sizeof(V);
+  carver work;
+  row_parts<V>(p.info[0] == 0 ? 0 : blocks, work);
+  return work.used();
 }
 
 template <class V, class I, class O>
-void fill(view<V, I, O>, plan_view const&) {}
+void fill(view<V, I, O> a, plan_view const& p) {
+  auto const parts = p.info[0] == 0 ? 0 : static_cast<std::size_t>(a.blocks);
+  carver work(p.work);
+  row_parts<V>(parts, work).clear(parts, p.stream);
+}
 
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
   auto const blocks = static_cast<std::size_t>(a.blocks);
-  auto* const part = static_cast<V*>(p.work);
+  carver work(p.work);
+  row_parts<V> const parts(p.info[0] == 0 ? 0 : blocks, work);
   auto const run = [&](auto kernel, int threads) {
     launch_early_shared(kernel, blocks, threads, static_cast<std::size_t>(a.entries) * sizeof(V),
-                        stream, alpha, a, x, beta, y, part);
+                        stream, alpha, a, x, beta, y, parts);
   };
   bool const is_streamed = a.rows != 0 && a.nnz / a.rows >= streamed_average;
   if (a.entries <= 128 * entries_of_thread)
@@ -198,9 +184,6 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
     run(is_streamed ? row_blocks_kernel<256, true, V, I, O>
                     : row_blocks_kernel<256, false, V, I, O>,
         256);
-  if (p.info[0] != 0)
-    launch_early(join_kernel<V, I, O>, ceil_div(blocks * 32, std::size_t{row_threads}), row_threads,
-                 stream, alpha, a, beta, y, static_cast<V const*>(part));
 }
 
 } // namespace

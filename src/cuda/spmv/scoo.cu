@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(32 * most_warps)
     V const* const from = cut.sums + p.first * height + r;
 #pragma unroll 4
     for (std::int64_t k = 0; k < p.count; ++k)
-      sum += __ldcg(from + k * height);
+      sum += left_by_others(from + k * height);
     store(r, sum);
   }
 }

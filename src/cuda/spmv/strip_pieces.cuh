@@ -4,6 +4,7 @@
 // workspace; whichever warp comes last adds them, in an order that the matrix alone decides.
 #pragma once
 #include "cuda/instantiate.cuh"
+#include "cuda/primitive/arrive.cuh"
 #include "cuda/primitive/warp.cuh"
 #include "cuda/workspace.cuh"
 
@@ -71,17 +72,15 @@ void fill_pieces(std::vector<piece> const& list, void* work, int height, void* o
 }
 
 /// Whether all pieces of the strip are there, this one being the last; by a whole warp, which has
-/// stored its sums.
+/// stored its sums and reads others' by left_by_others().
 template <class V>
 __device__ bool is_last_piece(cut_strips<V> const& cut, piece const& p, int lane) {
   bool is_last = false;
-  __threadfence();
   __syncwarp();
   if (lane == 0)
-    is_last = atomicAdd(cut.come + p.first, 1u) == static_cast<unsigned>(p.count - 1);
+    is_last = arrive(cut.come + p.first) == static_cast<unsigned>(p.count - 1);
   if (!__shfl_sync(whole_warp, is_last, 0))
     return false;
-  __threadfence();
   if (lane == 0)
     cut.come[p.first] = 0; // for the next product
   return true;
