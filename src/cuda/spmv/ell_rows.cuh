@@ -119,7 +119,7 @@ inline int ways_for(std::size_t rows, std::size_t steps) {
     return 1;
   if (groups >= 1 << 10)
     return 2;
-  return groups >= 1 << 7 || steps < 128 ? 8 : 32;
+  return groups >= 1 << 8 || steps < 128 ? 8 : 32;
 }
 
 /// y = alpha A x + beta y. Shares of the bound of csr with batches of 2, 4, 5, 6, 8 and as many

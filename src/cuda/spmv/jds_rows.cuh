@@ -4,7 +4,8 @@
 // jds, jds_csr, jds_ell.
 //
 // Kirk & Hwu, sec. 10.5: a thread is a row, and a warp reads the next entry of each of its rows
-// side by side. The plan keeps the section that each warp begins in. What is kept apart is added
+// side by side; where rows are few and long, several warps have the same rows, as in ell. The plan
+// keeps the section that each warp begins in. What is kept apart is added
 // behind that, by tiles. Padding of jds_ell is as in ell: a sum that is NaN is taken again.
 #pragma once
 #include "cuda/each.cuh"
@@ -17,15 +18,15 @@ namespace {
 // us of a product, double, H200, split of 0, 8, 16: rmat 21 16 9941, 269, -; in another run -, 286,
 // 297; circuit 2000000 111537, 122, 122; where no row is long, alike. jds_csr and jds_ell with
 // sections of 32, 64, 1024: alike.
-constexpr int sorted_threads = 256;
 constexpr int sorted_batch = 4; // entries of a thread on their way together
 
-/// The first `n` slots of a row, or those that it has.
+/// Of the first `n` slots of a row, or those that it has, batches `first`, first + hop, ...
 template <class Row, class V, class I>
-__device__ V sum_slots(Row const& row, I n, I const* col, V const* val, V const* x) {
+__device__ V sum_slots(Row const& row, I n, I first, I hop, I const* col, V const* val,
+                       V const* x) {
   using O = typename Row::offset;
   V sum = 0;
-  for (I k = 0; k < n; k += sorted_batch) {
+  for (I k = first * sorted_batch; k < n; k += hop * sorted_batch) {
     V v[sorted_batch];
     I j[sorted_batch];
     bool has[sorted_batch];
@@ -48,26 +49,31 @@ __device__ V sum_slots(Row const& row, I n, I const* col, V const* val, V const*
   return sum;
 }
 
-template <class View, class V, class I>
-__global__ void __launch_bounds__(sorted_threads, sizeof(I) == 4 ? 6 : 4)
+/// `ways` warps for 32 rows.
+template <int ways, int threads, class View, class V, class I>
+__global__ void __launch_bounds__(threads, threads > 256    ? 1
+                                           : sizeof(I) == 4 ? 6
+                                                            : 4)
     places_kernel(V alpha, View a, I const* section, V const* x, V beta, V* y) {
   wait_for_launch_before();
-  std::size_t const at = blockIdx.x * std::size_t{sorted_threads} + threadIdx.x;
+  unsigned const warp = threadIdx.x / 32;
+  std::size_t const at =
+      (blockIdx.x * std::size_t{threads / 32 / ways} + warp / ways) * 32 + threadIdx.x % 32;
   if (at >= static_cast<std::size_t>(a.rows))
     return;
   auto const place = static_cast<I>(at);
-  V sum = 0; // of those that are kept apart, until the coo is added
-  if (place >= a.longs) {
-    constexpr bool padded = requires {
-      a.len;
-    };
+  bool const is_here = place >= a.longs; // others are 0 until the coo is added
+  V sum = 0;
+  if (is_here) {
     auto const row = row_at(a, section[at / 32], place);
-    sum = sum_slots(row, row.width, a.col, a.val, x);
-    if constexpr (padded)
-      if (sum != sum)
-        sum = sum_slots(row, a.len[at], a.col, a.val, x);
+    sum = sum_slots(row, row.width, static_cast<I>(warp % ways), I(ways), a.col, a.val, x);
   }
-  update(y + a.perm[at], alpha, sum, beta);
+  sum = join_warps<threads, ways>(sum);
+  if constexpr (requires { a.len; })
+    if (is_here && sum != sum)
+      sum = sum_slots(row_at(a, section[at / 32], place), a.len[at], I(0), I(1), a.col, a.val, x);
+  if (warp % ways == 0)
+    update(y + a.perm[at], alpha, sum, beta);
 }
 
 template <class View>
@@ -101,8 +107,24 @@ void multiply_sorted(V alpha, View const& a, V const* x, V beta, V* y, plan_view
   carver work(p.work);
   I const* const section = work.take<I>(ceil_div<std::size_t>(rows, 32));
   void* const room = work.take<char>(coo_workspace<V>(a.rest));
-  launch_early(places_kernel<View, V, I>, ceil_div(rows, std::size_t{sorted_threads}),
-               sorted_threads, stream, alpha, a, section, x, beta, y);
+  auto const go = [&]<int ways, int threads>() {
+    launch_early(places_kernel<ways, threads, View, V, I>,
+                 ceil_div(rows, std::size_t{threads / ways}), threads, stream, alpha, a, section, x,
+                 beta, y);
+  };
+  switch (rows == 0 ? 1 : ways_for(rows, static_cast<std::size_t>(a.nnz) / rows)) {
+  case 1:
+    go.template operator()<1, 256>();
+    break;
+  case 2:
+    go.template operator()<2, 256>();
+    break;
+  case 8:
+    go.template operator()<8, 256>();
+    break;
+  default:
+    go.template operator()<32, 1024>();
+  }
   add_coo<V, I, O>(alpha, {a.rest, a.coo_row, a.coo_col, a.coo_val}, x, y, room, stream);
 }
 
