@@ -22,25 +22,31 @@ using view = brc_view<V, I, O, space::device>;
 // 4096 481, 721, 713, 481; fem 500000 100, 134, 133, 188; lattice 4000000 107 each; rmat 21 16 272,
 // 296, 298, 310; circuit 2000000 336, 387, 403, 890: there one row has most of the levels.
 constexpr int threads = 256;
+// Below so many blocks of 32 rows, each has several warps, as in ell: us with one and with four,
+// dense 2048 28, 18; lp 4096 1100000 2600 107, 97.
+constexpr int few_blocks = 1 << 13, several_warps = 4;
 constexpr int batch = 4; // entries of a thread on their way together
 
 enum : int { begun_rows, first_blocks, joined_rows }; // of plan_view::info
 
-/// Blocks of `fixed` rows, or of any number where that is 0. Threads behind the blocks have the
-/// rows of no entries.
-template <int fixed, class V, class I, class O>
+/// Blocks of `fixed` rows, by `ways` warps for 32 of them, or of any number of rows where that is
+/// 0. Threads behind the blocks have the rows of no entries.
+template <int fixed, int ways, class V, class I, class O>
 __global__ void __launch_bounds__(threads, sizeof(I) == 4 ? 6 : 4)
     blocks_kernel(V alpha, view<V, I, O> a, I begun, I first_level, V const* x, V beta, V* y,
                   V* later) {
   wait_for_launch_before();
-  std::size_t const number = blockIdx.x * std::size_t{threads} + threadIdx.x;
+  unsigned const warp = threadIdx.x / 32;
+  auto const way = static_cast<I>(warp % ways);
+  std::size_t const number =
+      (blockIdx.x * std::size_t{threads / 32 / ways} + warp / ways) * 32 + threadIdx.x % 32;
   unsigned const chunk = fixed ? fixed : a.chunk;
   std::size_t const b = number / chunk;
   auto const lane = static_cast<unsigned>(number % chunk);
   if (b >= static_cast<std::size_t>(a.blocks)) {
     std::size_t const p =
         static_cast<std::size_t>(begun) + number - static_cast<std::size_t>(a.blocks) * chunk;
-    if (p < static_cast<std::size_t>(a.rows))
+    if (p < static_cast<std::size_t>(a.rows) && way == 0)
       update(y + a.perm[p], alpha, V(0), beta);
     return;
   }
@@ -57,14 +63,18 @@ __global__ void __launch_bounds__(threads, sizeof(I) == 4 ? 6 : 4)
   I const width = static_cast<I>((a.block_ptr[b + 1] - at) / static_cast<O>(n));
   V const* const val = a.val + at + lane;
   I const* const col = a.col + at + lane;
-  auto const add = [&](auto stride, I steps) {
-    return sum_steps<batch>(val, stride, col, stride, I(0), steps, I(batch), x);
+  auto const add = [&](auto stride, I from, I steps, I hop) {
+    return sum_steps<batch>(val, stride, col, stride, static_cast<I>(from * batch), steps,
+                            static_cast<I>(hop * batch), x);
   };
-  V sum = fixed != 0 && n == chunk ? add(std::integral_constant<int, fixed>(), width)
-                                   : add(static_cast<int>(n), width);
+  V sum = fixed != 0 && n == chunk ? add(std::integral_constant<int, fixed>(), way, width, I(ways))
+                                   : add(static_cast<int>(n), way, width, I(ways));
+  sum = join_warps<threads, ways>(sum);
+  if (way != 0)
+    return;
   if (sum != sum) {
     O const goes_on = a.len[first + lane] - static_cast<O>(t) * a.width;
-    sum = add(static_cast<int>(n), goes_on < width ? static_cast<I>(goes_on) : width);
+    sum = add(static_cast<int>(n), I(0), goes_on < width ? static_cast<I>(goes_on) : width, I(1));
   }
   if (t == 0)
     update(y + a.perm[first + lane], alpha, sum, beta);
@@ -115,14 +125,16 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
   auto* const later = static_cast<V*>(p.work);
   std::size_t const all = static_cast<std::size_t>(a.blocks) * static_cast<std::size_t>(a.chunk) +
                           static_cast<std::size_t>(a.rows - begun);
-  auto const go = [&](auto kernel) {
-    launch_early(kernel, ceil_div(all, std::size_t{threads}), threads, stream, alpha, a, begun,
-                 static_cast<I>(p.info[first_blocks]), x, beta, y, later);
+  auto const go = [&](auto kernel, int ways) {
+    launch_early(kernel, ceil_div(all, static_cast<std::size_t>(threads / ways)), threads, stream,
+                 alpha, a, begun, static_cast<I>(p.info[first_blocks]), x, beta, y, later);
   };
-  if (a.chunk == 32)
-    go(blocks_kernel<32, V, I, O>);
+  if (a.chunk != 32)
+    go(blocks_kernel<0, 1, V, I, O>, 1);
+  else if (a.blocks < few_blocks && a.rows != 0 && a.nnz / a.rows >= batch * several_warps)
+    go(blocks_kernel<32, several_warps, V, I, O>, several_warps);
   else
-    go(blocks_kernel<0, V, I, O>);
+    go(blocks_kernel<32, 1, V, I, O>, 1);
   launch_early(join_kernel<V, I, O>,
                ceil_div(static_cast<std::size_t>(joined) * 32, std::size_t{threads}), threads,
                stream, alpha, a, joined, y, static_cast<V const*>(later));
