@@ -6,6 +6,7 @@
 #include "cuda/types.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace tulle::simt {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 // What a look at a csr finds.
 struct found {
   unsigned long long inside;  // columns that do not ascend, less those where a row begins
+  unsigned long long empty;   // rows
   unsigned long long pointer; // the first that is not what it should be; ~0: none is
   unsigned long long column;
 };
@@ -26,7 +28,7 @@ __global__ void look_kernel(device_csr<V, I, O> a, found* to) {
   auto const rows = static_cast<std::size_t>(a.rows);
   std::size_t const step = gridDim.x * std::size_t{each_threads};
   std::size_t const first = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
-  unsigned long long inside = 0, pointer = ~0ull, column = ~0ull;
+  unsigned long long inside = 0, empty = 0, pointer = ~0ull, column = ~0ull;
 #pragma unroll 4
   for (std::size_t k = first; k < nnz; k += step) {
     I const j = a.col[k];
@@ -39,16 +41,18 @@ __global__ void look_kernel(device_csr<V, I, O> a, found* to) {
     O const next = i < rows ? a.row_ptr[i + 1] : a.nnz;
     if (next < k || (i == 0 && k != 0) || (i == rows && k != a.nnz))
       pointer = least::join(pointer, i);
+    empty += i < rows && next == k;
     if (k > 0 && k < a.nnz && k < next && i < rows)
       inside -= a.col[k] <= a.col[k - 1];
   }
   fold_warp<sum>(inside, &to->inside);
+  fold_warp<sum>(empty, &to->empty);
   fold_warp<least>(pointer, &to->pointer);
   fold_warp<least>(column, &to->column);
 }
 
 template <class V, class I, class O>
-bool is_canonical(device_csr<V, I, O> const& a, void* stream) {
+found look_at(device_csr<V, I, O> const& a, void* stream) {
   detail::check_shape("csr", a.rows, a.cols);
   if (a.row_ptr == nullptr && (a.rows != 0 || a.nnz != 0))
     fail(errc::bad_structure, "csr: row_ptr is null, but it has %lld lines and %lld entries",
@@ -62,7 +66,7 @@ bool is_canonical(device_csr<V, I, O> const& a, void* stream) {
   std::size_t const n = static_cast<std::size_t>(std::max<O>(a.nnz, a.rows)) + 1;
   scratch<found> const there(1, s);
   TULLE_CUDA(cudaMemsetAsync, there.get(), 0xff, sizeof(found), s);
-  TULLE_CUDA(cudaMemsetAsync, &there.get()->inside, 0, sizeof(found::inside), s);
+  TULLE_CUDA(cudaMemsetAsync, there.get(), 0, offsetof(found, pointer), s);
   launch(look_kernel<V, I, O>, std::min(fold_blocks, ceil_div(n, std::size_t{each_threads})),
          each_threads, stream, a, there.get());
   found const f = fetch(there.get(), 1, s)[0];
@@ -82,7 +86,7 @@ bool is_canonical(device_csr<V, I, O> const& a, void* stream) {
   if (f.column != ~0ull)
     fail(errc::bad_structure, "csr: col[%llu] is %lld, outside [0, %lld)", f.column,
          static_cast<long long>(fetch(a.col + f.column, 1, s)[0]), static_cast<long long>(a.cols));
-  return f.inside == 0;
+  return f;
 }
 
 } // namespace
@@ -135,7 +139,9 @@ scratch_csr<V, I, O> compress(I rows, I cols, O nnz, I const* row, I const* col,
 
 template <class V, class I, class O>
 canonical<V, I, O>::canonical(device_csr<V, I, O> const& a, void* stream) : view(a) {
-  if (is_canonical(a, stream))
+  found const f = look_at(a, stream);
+  has_empty_rows = f.empty != 0;
+  if (f.inside == 0)
     return;
   scratch<I> const row(static_cast<std::size_t>(a.nnz), stream);
   expand_rows(a.rows, a.nnz, a.row_ptr, row.get(), stream);

@@ -34,6 +34,7 @@ template <class V, class I, class O>
 struct canonical {
   scratch_csr<V, I, O> copy;
   device_csr<V, I, O> view;
+  bool has_empty_rows;
   canonical(device_csr<V, I, O> const& a, void* stream);
 };
 
