@@ -92,7 +92,7 @@ experience experience_of(format f) {
   case format::bccoo:
     return {.64, .31, 10};
   case format::csr_pool:
-    return {.92, .44, 5};
+    return {.92, .44, 10};
   }
   return {.9, .4, 15};
 }

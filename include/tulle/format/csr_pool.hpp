@@ -317,17 +317,17 @@ csr_pool<V, I, O> csr_pool<V, I, O>::from_csr(csr_view<V, I, O> a, csr_pool_opti
   auto const length_of = [&](std::size_t i) {
     return static_cast<std::size_t>(c.row_ptr[i + 1] - c.row_ptr[i]);
   };
-  // Entries of a row before its segment s: even shares, the first ones longer.
-  auto const before = [=](std::size_t entries, std::size_t s) {
-    return entries / levels * s + std::min(entries % levels, s);
+  // Entries of a row's segment s: even shares, the first ones longer.
+  auto const share = [=](std::size_t entries, std::size_t s) {
+    return (entries + levels - 1 - s) / levels;
   };
   std::size_t const table = checked_mul(levels, n, "csr_pool: segments");
   auto const at = detail::pointers_of<std::int64_t>(
       table,
       [&](std::size_t q) {
-        std::size_t const entries = length_of(q % n), s = q / n;
+        std::size_t const s = q / n, entries = length_of(q - s * n);
         double const room = o.factor * static_cast<double>(entries);
-        return static_cast<std::int64_t>(before(entries, s + 1) - before(entries, s)) +
+        return static_cast<std::int64_t>(share(entries, s)) +
                (entries > 0 && s + 1 == levels ? static_cast<std::int64_t>(room) + o.plus : 0);
       },
       where);
@@ -350,7 +350,7 @@ csr_pool<V, I, O> csr_pool<V, I, O>::from_csr(csr_view<V, I, O> a, csr_pool_opti
   detail::each_csr_row(c, where, [&](std::size_t i, std::size_t k) {
     std::size_t const entries = length_of(i);
     for (std::size_t s = 0; s < levels; ++s) {
-      std::size_t const q = s * n + i, here = before(entries, s + 1) - before(entries, s);
+      std::size_t const q = s * n + i, here = share(entries, s);
       auto const first = static_cast<std::size_t>(at[q]);
       auto const last = static_cast<std::size_t>(at[q + 1]);
       b.begin[q] = static_cast<O>(first);
