@@ -7,8 +7,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${TULLE_FORMATS_D
 set(TULLE_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/generated)
 
 set(TULLE_FORMATS "")
-set(TULLE_CPU_KERNELS ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/spgemm/csr.cpp
-    ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/spmv/dynamic_csr.cpp) # and those that the list promises
+set(TULLE_CPU_KERNELS ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/spgemm/csr.cpp) # and those that the list promises
 set(TULLE_CUDA_KERNELS "")
 set(TULLE_FORMAT_SOURCES "")
 set(tulle_includes "")

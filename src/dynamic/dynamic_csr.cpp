@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Making, defragmenting and reading dynamic matrices. Changes are in change.cpp.
+#include "tulle/format/csr_pool.hpp"
+
 #include "dynamic/rows.hpp"
 
 namespace tulle {
@@ -100,45 +102,18 @@ template <class V, class I>
 void dynamic_csr<V, I>::validate() const {
   auto const shared = get().reading();
   auto const& a = get().a;
-  std::vector<bool> taken(a.used);
-  std::size_t rooms = 0, entries = 0, in_group = 0;
   auto const require = [](bool holds, char const* what, std::size_t i) {
     if (!holds)
       fail(errc::bad_structure, "dynamic_csr: row %zu: %s", i, what);
   };
-  for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i) {
-    std::size_t room = 0;
-    for (int s = 0; s < most_segments && !a.segment[s].empty(); ++s) {
-      auto const begin = static_cast<std::size_t>(a.segment[s][i]);
-      auto const end = static_cast<std::size_t>(a.segment[s][a.pitch + i]);
-      require(begin <= end && end <= a.used, "a segment is outside the pool", i);
-      for (std::size_t p = begin; p < end; ++p) {
-        require(!taken[p], "a segment overlaps another", i);
-        taken[p] = true;
-      }
-      room += end - begin;
-      if (s == 0)
-        require((a.length[i] < 0) ==
-                    (static_cast<std::size_t>(a.view().size(static_cast<I>(i))) > room),
-                "its length is marked wrongly", i);
-    }
-    auto const length = static_cast<std::size_t>(a.view().size(static_cast<I>(i)));
-    require(length <= room, "more entries than room", i);
-    a.view().each_segment(static_cast<I>(i), [&](I const* col, V const*, I n) {
-      for (I k = 0; k < n; ++k)
-        require(col[k] >= 0 && col[k] < a.cols, "a column is out of range", i);
-    });
-    require(a.row_ptr.empty() || (static_cast<std::size_t>(a.row_ptr[i]) == entries &&
-                                  (length == 0 || a.segment[0][i] == a.row_ptr[i])),
+  detail::segments_sum const all = detail::check_segments("dynamic_csr", a.view(), a.used);
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < a.row_ptr.size(); ++i) {
+    bool const is_empty = i + 1 == a.row_ptr.size() || a.length[i] == 0;
+    require(static_cast<std::size_t>(a.row_ptr[i]) == before &&
+                (is_empty || a.segment[0][i] == a.row_ptr[i]),
             "it is not where row_ptr says", i);
-    rooms += room;
-    entries += length;
-    in_group += length;
-    if ((i + 1) % group_rows == 0 || i + 1 == static_cast<std::size_t>(a.rows)) {
-      require(static_cast<std::size_t>(a.in_group[i / group_rows]) == in_group,
-              "its group counts other entries", i);
-      in_group = 0;
-    }
+    before += is_empty ? 0 : static_cast<std::size_t>(a.view().size(static_cast<I>(i)));
   }
   std::vector<bool> seen(a.order.row.size());
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -149,8 +124,8 @@ void dynamic_csr<V, I>::validate() const {
                 dynamic::bin_of(static_cast<std::size_t>(a.view().size(static_cast<I>(i)))),
             "it is in another bin", i);
   }
-  require(entries == a.entries, "the entries are more or fewer", 0);
-  require(rooms + a.left == a.used, "places that rows have and have left are not all", 0);
+  require(all.entries == a.entries, "the entries are more or fewer", 0);
+  require(all.rooms + a.left == a.used, "places that rows have and have left are not all", 0);
 }
 
 template <class V, class I>

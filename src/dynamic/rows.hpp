@@ -4,8 +4,6 @@
 #pragma once
 #include "tulle/dynamic/dynamic_csr.hpp"
 
-#include "kernel/dynamic.hpp"
-
 #include <atomic>
 #include <bit>
 #include <future>

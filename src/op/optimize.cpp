@@ -28,7 +28,8 @@ constexpr std::size_t sample_stretches = 8;
 // scsr are from another run, the latter two scaled by what csr or cmrs had in both; so is the
 // jds family, from poisson2d5:1000, fem:60000 and rmat:17:16, the bicrs family, from banded,
 // poisson2d5:1000 and rmat:17:16 on one thread, and csr_adaptive, brc, acsr, scoo, bcoo and
-// bccoo, from poisson2d5:2000, fem:60000 and rmat:18:16, the last three scaled by what csr had.
+// bccoo, from poisson2d5:2000, fem:60000 and rmat:18:16, the last three scaled by what csr had, as
+// is csr_pool, from poisson2d5:2000, poisson3d27:100 and rmat:18:16 on one thread.
 // Conversion, in products of csr, is a guess: on fem:60000, best of a loop, csr5 2.8, sell 5.6,
 // bcsr 7.7, hyb 8.9, cmrs 9.8; medians of a benchmark, which come to twice that, csc 13, ell 23,
 // dia 31, scsr 33.
@@ -90,6 +91,8 @@ experience experience_of(format f) {
     return {.70, .46, 10};
   case format::bccoo:
     return {.64, .31, 10};
+  case format::csr_pool:
+    return {.92, .44, 10};
   }
   return {.9, .4, 15};
 }

@@ -53,6 +53,18 @@ TEST(dynamic_csr, goes_through_csr_and_coo_and_back) {
   }
 }
 
+// The format that stands for dynamic matrices where all formats are compared.
+TEST(dynamic_csr, multiplies_to_the_bits_of_csr_pool) {
+  for (animal const& one : zoo()) {
+    csr<double> const a = rough(one.matrix).to_csr();
+    std::vector<double> const x = roughs(static_cast<std::size_t>(a.cols), 3);
+    std::vector<double> y = roughs(static_cast<std::size_t>(a.rows), 4), expected = y;
+    spmv(1.5, csr_pool<double>::from_csr(a.view()), x, .5, expected);
+    spmv(1.5, matrix::from_csr(a.view()), x, .5, y);
+    EXPECT_TRUE(same_bits(y, expected)) << one.name;
+  }
+}
+
 TEST(dynamic_csr, adopts_and_freezes_without_a_copy) {
   csr<double> a = elephant();
   double const* const val = a.val.data();

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// src/cpu/spmv/dynamic_csr.cpp:  y = alpha*A*x + beta*y, A in segments of a pool.
+// src/cpu/spmv/csr_pool.cpp:  y = alpha*A*x + beta*y, A in segments of a pool: csr_pool, and
+// dynamic matrices.
 //
 // Rows by the loops of rows.hpp, one segment after the other: a row is one sum in the order of its
 // entries. Chunks of groups of rows, and pieces of long rows, are what threads are dealt. Bytes
 // beyond those of csr: 4 a row, and the room between rows, which comes along in whole cache lines.
-#include "tulle/dynamic/dynamic_view.hpp"
+#include "tulle/format/csr_pool.hpp"
 
 #include "cpu/spmv/rows.hpp"
-#include "kernel/dynamic.hpp"
+#include "cpu/spmv/scatter.hpp"
+#include "kernel/instantiate.hpp"
 
 namespace tulle::simd::TULLE_ISA {
 namespace {
+
+// Entries from which a row is summed in pieces by all threads, and of a piece. Both follow from the
+// row alone, so the bits do not depend on the number of threads.
+constexpr std::int64_t long_row = 16384;
+constexpr std::int64_t piece_entries = 8192;
+constexpr std::int64_t row_cost = 2; // of a row beside its entries, in entries
 
 // Rows ahead whose first entries are asked for where rows do not follow one another in memory. ms
 // after 50 rounds of bench dynamic, one thread of Zen 4, with 16, 32 and 64: poisson2d5 1000 8.4,
@@ -217,52 +225,161 @@ void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* 
   }
 }
 
+struct row_piece {
+  std::int64_t row;
+  std::int64_t first; // entry of the row
+};
+
+/// How the work is dealt: chunks of groups of rows, then pieces of long rows; and where that lies
+/// in the workspace. No more pieces than any matrix of so many entries has: a plan may outlive the
+/// pattern that it was made for.
+template <class V>
+struct pool_work {
+  std::int64_t groups;
+  std::int64_t chunks;
+  std::size_t pieces_at;
+  std::size_t sums_at;
+  std::size_t shares_at;
+  std::size_t bytes;
+
+  pool_work(std::int64_t rows, std::int64_t entries, int threads)
+      : groups((rows + group_rows - 1) / group_rows),
+        chunks(groups < threads * chunks_per_thread ? groups : threads * chunks_per_thread) {
+    // A long row has n / piece_entries and one more, which is half as many again or fewer.
+    static_assert(long_row >= 2 * piece_entries);
+    auto const pieces = static_cast<std::size_t>(entries / piece_entries * 3 / 2 + 1);
+    auto const after = [](std::size_t n) { return (n + 63) / 64 * 64; };
+    pieces_at = after((static_cast<std::size_t>(chunks) + 1) * sizeof(std::int64_t));
+    sums_at = pieces_at + after(pieces * sizeof(row_piece));
+    shares_at = sums_at + after(pieces * sizeof(V));
+    bytes = shares_at + static_cast<std::size_t>(threads) * sizeof(share);
+  }
+};
+
+/// The first group of each chunk, by entries.
+template <class V, class I>
+void deal_groups(dynamic_view<V, I> const& a, pool_work<V> const& w, std::int64_t* first_group) {
+  auto const cost = [&](std::int64_t g) -> std::int64_t {
+    if (!a.order)
+      return a.in_group[g] + row_cost * group_rows;
+    std::int64_t const n = a.size(a.order[g * group_rows]); // and others as many, or almost
+    return group_rows * ((n < long_row ? n : 0) + row_cost);
+  };
+  std::int64_t all = 0;
+  for (std::int64_t g = 0; g < w.groups; ++g)
+    all += cost(g);
+  std::int64_t chunk = 0;
+  for (std::int64_t g = 0, before = 0; g < w.groups; before += cost(g++))
+    while (chunk < w.chunks && before >= all / w.chunks * chunk)
+      first_group[chunk++] = g;
+  while (chunk <= w.chunks)
+    first_group[chunk++] = w.groups;
+}
+
+/// The pieces of long rows, in order. Returns their number.
+template <class V, class I>
+std::int64_t cut_long_rows(dynamic_view<V, I> const& a, std::int64_t groups, row_piece* to) {
+  std::int64_t pieces = 0;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    if (a.in_group[g] < long_row)
+      continue;
+    std::int64_t const end = (g + 1) * group_rows < a.rows ? (g + 1) * group_rows : a.rows;
+    for (std::int64_t i = g * group_rows; i < end; ++i)
+      if (std::int64_t const n = a.size(static_cast<I>(i)); n >= long_row)
+        for (std::int64_t k = 0; k < n; k += piece_entries)
+          to[pieces++] = {i, k};
+  }
+  return pieces;
+}
+
 template <bool streaming, class V, class I>
-void product(dynamic_call const& c) {
-  auto const& a = *static_cast<dynamic_view<V, I> const*>(c.a);
-  auto const* const x = static_cast<V const*>(c.x);
-  auto* const y = static_cast<V*>(c.y);
-  auto* const sums = static_cast<V*>(c.sums);
-  V const alpha = *static_cast<V const*>(c.alpha);
-  V const beta = *static_cast<V const*>(c.beta);
+void multiply_segments(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* y,
+                       plan_view const& p) {
   auto* const rows = a.scattered ? a.order ? rows_of_group<streaming, true, true, V, I>
                                            : rows_of_group<streaming, true, false, V, I>
                      : a.order ? rows_of_group<streaming, false, true, V, I>
                                  : rows_of_group<streaming, false, false, V, I>;
-  chunk_queue queue(static_cast<share*>(c.shares), c.threads, c.chunks + c.pieces);
-#pragma omp parallel num_threads(c.threads)
+  pool_work<V> const w(a.rows, a.entries, p.threads);
+  char* const work = static_cast<char*>(p.work);
+  auto* const first_group = reinterpret_cast<std::int64_t*>(work);
+  auto* const piece = reinterpret_cast<row_piece*>(work + w.pieces_at);
+  auto* const sums = reinterpret_cast<V*>(work + w.sums_at);
+  deal_groups(a, w, first_group);
+  std::int64_t const pieces = cut_long_rows(a, w.groups, piece);
+  chunk_queue queue(reinterpret_cast<share*>(work + w.shares_at), p.threads, w.chunks + pieces);
+#pragma omp parallel num_threads(p.threads)
   {
     int const t = omp_get_thread_num();
     for (std::int64_t u; (u = queue.take(t)) >= 0;) {
-      if (u < c.chunks) {
-        for (std::int64_t g = c.first_group[u]; g < c.first_group[u + 1]; ++g)
+      if (u < w.chunks) {
+        for (std::int64_t g = first_group[u]; g < first_group[u + 1]; ++g)
           rows(alpha, a, x, beta, y, g);
         continue;
       }
-      dynamic_piece const p = c.piece[u - c.chunks];
-      std::int64_t const n = a.length[p.row] < 0 ? ~a.length[p.row] : a.length[p.row];
-      std::int64_t const end = p.first + piece_entries;
-      sums[u - c.chunks] = fragments<streaming>(a, x, p.row, p.first, end < n ? end : n);
+      row_piece const r = piece[u - w.chunks];
+      std::int64_t const n = a.size(static_cast<I>(r.row));
+      std::int64_t const end = r.first + piece_entries;
+      sums[u - w.chunks] = fragments<streaming>(a, x, r.row, r.first, end < n ? end : n);
     }
   }
-  for (std::int64_t p = 0; p < c.pieces;) {
-    std::int64_t const row = c.piece[p].row;
-    V sum = sums[p];
-    for (++p; p < c.pieces && c.piece[p].row == row; ++p)
-      sum = sum + sums[p];
+  for (std::int64_t q = 0; q < pieces;) {
+    std::int64_t const row = piece[q].row;
+    V sum = sums[q];
+    for (++q; q < pieces && piece[q].row == row; ++q)
+      sum = sum + sums[q];
     update(y + row, alpha, sum, beta, beta == V{});
   }
 }
 
+template <class V, class I>
+std::size_t prepare(dynamic_view<V, I> const& a, plan_view& p) {
+  if (p.transposed)
+    return prepare_scatter_of<V>(
+        a.rows, a.entries, p, [&a](std::int64_t begin, std::int64_t end, extent& e) {
+          for (std::int64_t i = begin; i < end; ++i)
+            a.each_segment(static_cast<I>(i), [&e](I const* col, V const*, I n) {
+              for (I k = 0; k < n; ++k)
+                e.add(col[k]);
+            });
+        });
+  p.method = "segments of rows";
+  return pool_work<V>(a.rows, a.entries, p.threads).bytes;
+}
+
+template <class V, class I>
+void spmv(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* y, plan_view const& p) {
+  if (p.transposed)
+    multiply_scatter(
+        alpha, a.cols, a.rows, beta, y, p, [&a, x](std::int64_t begin, std::int64_t end, V* out) {
+          for (std::int64_t i = begin; i < end; ++i)
+            a.each_segment(static_cast<I>(i), [xi = x[i], out](I const* col, V const* val, I n) {
+              for (I k = 0; k < n; ++k)
+                out[col[k]] = mul_add(val[k], xi, out[col[k]]);
+            });
+        });
+  else if (p.streaming)
+    multiply_segments<true>(alpha, a, x, beta, y, p);
+  else
+    multiply_segments<false>(alpha, a, x, beta, y, p);
+}
+
+template <class V, class I>
+std::size_t prepare(csr_pool_view<V, I, I> const& a, plan_view& p) {
+  auto const pool = a.page();
+  return prepare(a.as_dynamic(pool), p);
+}
+template <class V, class I>
+void spmv(V alpha, csr_pool_view<V, I, I> const& a, V const* x, V beta, V* y, plan_view const& p) {
+  auto const pool = a.page();
+  spmv(alpha, a.as_dynamic(pool), x, beta, y, p);
+}
+
+template <class V, class I, class O>
+using dynamic_csr_view = dynamic_view<V, I, O>; // src/dynamic/spmv.cpp has the table of these
+
 } // namespace
 
-#define TULLE_DYNAMIC_CELL(tag, V, I, O)                                                           \
-  static void run_##tag(dynamic_call const& c) {                                                   \
-    c.streaming ? product<true, V, I>(c) : product<false, V, I>(c);                                \
-  }                                                                                                \
-  extern dynamic_kernel* const dynamic_csr_##tag;                                                  \
-  dynamic_kernel* const dynamic_csr_##tag = run_##tag;
-TULLE_TYPES(TULLE_DYNAMIC_CELL)
-#undef TULLE_DYNAMIC_CELL
+TULLE_INSTANTIATE_SPMV(csr_pool)
+TULLE_INSTANTIATE_SPMV(dynamic_csr)
 
 } // namespace tulle::simd::TULLE_ISA
