@@ -148,6 +148,32 @@ TEST(panels, options_that_are_not_there_are_refused) {
   refused({.hot = std::numeric_limits<double>::quiet_NaN()}, {"hot"});
 }
 
+// Three rows of each pattern: the first is compared for the others, eight side by side.
+TEST(panels, refill_sees_an_entry_that_moved_in_any_of_alike_rows) {
+  csr<double> a(unchecked, 12, 30, ints(13), ints(72), doubles(72, 1.0));
+  a.row_ptr[0] = 0;
+  for (std::size_t k = 0; k < 72; ++k) {
+    a.row_ptr[k / 6 + 1] = static_cast<std::int32_t>(k + 1);
+    a.col[k] = static_cast<std::int32_t>(k / 18 + k % 6 * 4);
+  }
+  ASSERT_TRUE(detail::come_in_groups(a.row_ptr.data(), a.col.data(), 12));
+  auto m = panels<double>::from_csr(a.view());
+  ASSERT_EQ(m.run_len[0], 6);
+  auto const before = m;
+  for (std::size_t k = 0; k < 72; ++k) {
+    csr<double> other = a;
+    ++other.col[k];
+    EXPECT_TRUE(fails_with(errc::bad_structure, {"panels", "refill"}, [&] {
+      m.refill(other.view());
+    })) << k;
+    EXPECT_EQ(m, before) << k;
+  }
+  for (std::size_t k = 0; k < 72; ++k)
+    a.val[k] = static_cast<double>(k);
+  m.refill(a.view());
+  EXPECT_EQ(m, panels<double>::from_csr(a.view()));
+}
+
 TEST(panels, refill_refuses_another_pattern_in_every_layout) {
   csr<double> const a = staircase(8, {4, 0, 3, 1});
   csr<double> moved = a;

@@ -18,6 +18,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 #include "tulle/format/detail/counting_sort.hpp"
+#include "tulle/format/detail/csc_blocks.hpp"
 
 namespace tulle {
 
@@ -131,11 +132,18 @@ csc<V, I, O> csc<V, I, O>::from_csr(csr_view<V, I, O> a, csc_options, cpu const&
 
 template <class V, class I, class O>
 void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  auto const lines = static_cast<std::size_t>(rows);
+  auto const columns = static_cast<std::size_t>(cols);
+  if (!row.empty() && detail::come_in_groups(col_ptr.data(), row.data(), columns)) {
+    detail::csc_blocks<V, I, O> blocks(lines, columns, col_ptr.data(), row.data(), where);
+    return detail::refill_if(
+        "csc", rows, cols, view().nnz, a, where,
+        [&](csr_view<V, I, O> const& c) { return blocks.are(c); },
+        [&](csr_view<V, I, O> const& c) { blocks.fill(c, val.data()); });
+  }
   // Rows come in order, so a column's next entry is the next one stored: no sort, and the pattern
   // is checked on the way. Values go to other memory first, so that a refusal leaves the old ones
   // whole; to walk twice instead takes longer.
-  auto const lines = static_cast<std::size_t>(rows);
-  auto const columns = static_cast<std::size_t>(cols);
   std::size_t const n = row.size();
   int const parts = detail::parts_for(n, where.threads, columns / 2 + (1 << 15));
   array<O> next(checked_mul(columns, static_cast<std::size_t>(parts), "refill"), where.memory);

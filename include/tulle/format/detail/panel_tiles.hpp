@@ -26,6 +26,24 @@ struct growing {
   }
 };
 
+/// Asks for an array from front to back, some bytes of it at a time, into the second cache.
+class slow_ask {
+public:
+  slow_ask() = default;
+  template <class T>
+  slow_ask(T const* p, std::size_t n)
+      : at_(reinterpret_cast<char const*>(p)), end_(reinterpret_cast<char const*>(p + n)) {}
+  void go_on(std::size_t bytes) {
+    char const* const stop = static_cast<std::size_t>(end_ - at_) > bytes ? at_ + bytes : end_;
+    for (; at_ < stop; at_ += 64)
+      __builtin_prefetch(at_, 0, 2);
+  }
+
+private:
+  char const* at_ = nullptr;
+  char const* end_ = nullptr;
+};
+
 /// Goes through a csr by tiles. Work is cut into units of a group by some panels, which are
 /// independent of each other.
 template <class V, class I, class O>
@@ -111,7 +129,7 @@ private:
   void each_unit(F&& f);
   template <class View, class T, class F>
   bool follow_tile(View const& b, std::size_t t, O const* row_end, O* at_row, T const* array,
-                   F&& f) const;
+                   slow_ask& soon, F&& f) const;
 
   csr_view<V, I, O> a_;
   array<I> const& group_ptr_;
