@@ -279,8 +279,11 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
 
 template <class V, class I>
 std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
-                               device_arrivals<V, I>& all) {
+                               device_arrivals<V, I>& all, options const& o) {
   std::size_t const n = a.val.size();
+  std::size_t const batch = std::max<std::size_t>(1, n / round_part), tenth = rounds * batch;
+  device_matrix const start =
+      upload(all.here.first(a.rows, a.cols, n - tenth, threads_of(o))); // the last tenth is missing
   spmv_plan plan(all.last);
   std::vector<double> product;
   std::vector<std::pair<char const*, std::vector<double>>> all_times{{"from csr", {}},
@@ -309,14 +312,14 @@ std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
       d = std::make_unique<grower<V, I>>(
           grower<V, I>::from_csr(all.last.template view<csr_there>(), options));
     });
-    std::size_t const tenth = n / 10 + 1, batch = std::max<std::size_t>(1, n / round_part);
+    *d = grower<V, I>::from_csr(start.template view<csr_there>(), options);
     auto const multiply = [&] { spmv(V(1), *d, all.x, V(0), all.y); };
     multiply(); // which plans
-    for (std::size_t k = 0; k < tenth; k += batch)
-      all.insert(*d, k, std::min(batch, tenth - k));
+    for (std::size_t k = n - tenth; k < n; k += batch)
+      all.insert(*d, k, batch);
     time(1, multiply);
     time(2, [&] { d->defragment(); });
-    all.insert(*d, tenth, tenth);
+    all.insert(*d, 0, tenth);
     time(3, [&] { d->defragment({.combine = true}); });
     if (round == 1)
       time(4, [&] { d->to_csr(); });
@@ -350,7 +353,7 @@ std::vector<record> run_growth_on_device(std::string const& matrix, csr<V, I, I>
   };
   add(run_rounds(named(": a batch of 0.2 %, five products"), a, all, x, o, remarks));
   add(run_products(named(": y = A x"), a, all, x, o, remarks));
-  add(run_upkeep(named(": upkeep"), a, all));
+  add(run_upkeep(named(": upkeep"), a, all, o));
   return records;
 }
 

@@ -287,6 +287,36 @@ TEST(device_dynamic_csr, products_add_what_long_rows_have_behind) {
   }
 }
 
+// A row has some room that takes no segment; rows in lists stay there when the pool grows.
+TEST(device_dynamic_csr, products_add_what_slack_and_lists_have) {
+  csr<double> const a = from_lengths(1000, std::vector<std::int32_t>(1000, 20));
+  std::vector<double> const x = integers(1000, 5);
+  auto d = matrix::from_csr(a.view());
+  model<double, std::int32_t> m{1000, 1000, {}};
+  m.insert(shuffled(a));
+  auto const grow = [&](std::int32_t row, std::int32_t n) {
+    batch<double, std::int32_t> b;
+    for (std::int32_t k = 0; k < n; ++k)
+      b.add(row, k * 7 % 1000, k % 5 - 2.);
+    d.insert(b.row, b.col, b.val);
+    m.insert(b);
+    std::vector<double> twice = product({}, d, x);
+    for (double& v : twice)
+      v *= 2;
+    EXPECT_EQ(twice, m.product(x, std::vector<double>(1000))) << row;
+  };
+  grow(1, 1);
+  EXPECT_EQ(d.shape().segments, 1u);
+  grow(2, 7);
+  EXPECT_EQ(d.shape().segments, 2u);
+  grow(3, 20);
+  grow(5, 600);
+  std::size_t const places = d.shape().places;
+  grow(7, 2700);
+  EXPECT_GT(d.shape().places, places);
+  EXPECT_FALSE(d.shape().compact);
+}
+
 TEST(device_dynamic_csr, adds_sparse_products_as_the_cpu_does) {
   csr<double> const a = other_values(generate("poisson2d5:40"));
   auto d = matrix::from_csr(a.view());

@@ -8,9 +8,9 @@
 ///     auto c = a.freeze();                                      // a csr of its arrays, not a copy
 ///
 /// The first segments of all rows are a csr without gaps, as from_csr and defragmenting leave them;
-/// entries that come later go to segments behind them, up to `segments` in all, which alone have
-/// slack. Rows do not move: one that has no segment left defragments the matrix, and so do products
-/// when those with rows that have grown have cost as much as that does.
+/// their slack lies behind all of them, and entries that have no room there go to further segments,
+/// up to `segments` in all. Rows do not move: one that has no segment left defragments the matrix,
+/// and so do products when those with rows that have grown have cost as much as that does.
 ///
 /// A change is a batch of entries, made whole or not at all: what fails (an index out of range, the
 /// pool's limit, an allocation) leaves the matrix as it was. A batch is sorted by row first,
@@ -26,7 +26,8 @@
 namespace tulle {
 
 struct device_dynamic_options {
-  /// Of segments behind the first; a row that has one already at least doubles. No function.
+  /// Of all segments, of the first where it is no more than twice the entries; a row that has two
+  /// already at least doubles. No function.
   dynamic_slack slack;
   int segments = 8; ///< of a row, 2 to 8
   on_duplicate duplicates = on_duplicate::keep;

@@ -19,25 +19,19 @@ struct alignas(4 * sizeof(I)) run {
   int level;             // of that one
   unsigned count, start; // of a batch that is counted: entries, and where they are listed
 };
-/// What the first of them alone reads.
-template <class I>
-struct extent {
-  I size;   // of the new segment; 0: there is none
-  I number; // of the row among those that have grown, where it is new there
-};
 template <class I>
 struct plan {
   run<I> r;
-  extent<I> e;
+  I size; // of the new segment, for the first of them alone; 0: there is none
 };
 template <class I>
 struct plans { // of a batch
   run<I>* runs;
-  extent<I>* extents;
+  I* sizes;
 
   __device__ void set(std::size_t k, plan<I> const& p) const {
     runs[k] = p.r;
-    extents[k] = p.e;
+    sizes[k] = p.size;
   }
 };
 
@@ -45,8 +39,7 @@ template <class V, class I>
 __device__ bool is_fine(batch<V, I> const& b) {
   findings const& f = *b.found;
   growth const& g = b.g;
-  return f.bad == 0 && f.full == 0 && f.levels <= b.a.levels && g.used + f.places <= g.capacity &&
-         g.grown + f.grown <= g.most_grown;
+  return f.bad == 0 && f.full == 0 && f.levels <= b.a.levels && g.used + f.places <= g.capacity;
 }
 
 /// What was found, for the host, which waits for the number.
@@ -102,11 +95,14 @@ __device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std:
   r.last = a.first[i];
   r.places = a.first[i + 1] - r.last;
   std::size_t const length = static_cast<std::size_t>(r.length) + fresh;
-  if (length > static_cast<std::size_t>(r.places) + long_behind)
+  std::size_t const room = static_cast<std::size_t>(r.places);
+  if (length > room + static_cast<std::size_t>(a.few))
+    f->many = 1;
+  if (length > room + long_behind)
     f->crowded = 1;
   for (; r.level < a.levels && length > static_cast<std::size_t>(r.places); ++r.level) {
     segment<I> const s = a.behind(r.level, i);
-    if (s.begin == s.end)
+    if (r.level > 0 && s.begin == s.end)
       break;
     r.last = s.begin;
     r.from = r.places;
@@ -122,24 +118,21 @@ __device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std:
     atomicMax(&f->levels, r.level + 1);
   std::size_t const wanted = length - static_cast<std::size_t>(r.places);
   std::size_t slack = static_cast<std::size_t>(g.factor * static_cast<double>(length)) + g.plus;
-  if (r.level > 0 && slack < length) // it has shown that it grows
+  if (r.level > 1 && slack < length) // it has shown that it grows
     slack = length;
   if (g.tight)
     slack = 0;
-  // So that those of a block fit beside their number below.
-  constexpr auto most = static_cast<std::size_t>(sizeof(I) == 4 ? 0x7fffffff : 1ll << 39);
-  p.e.size = static_cast<I>(wanted + slack < most ? wanted + slack : most);
+  // So that those of a block have a sum.
+  constexpr auto most = static_cast<std::size_t>(sizeof(I) == 4 ? 0x7fffffff : 1ll << 48);
+  p.size = static_cast<I>(wanted + slack < most ? wanted + slack : most);
   return p;
 }
 
-/// Places of the new segments of a block's rows, and numbers of those that are not listed yet.
+/// Places of the new segments of a block's rows.
 template <class V, class I>
 __device__ void give_places(batch<V, I> const& b, plan<I>& p) {
-  __shared__ unsigned long long of_warp[each_threads / 32], from[2];
-  constexpr int shift = 48; // of rows, above places
-  unsigned long long const wanted = static_cast<unsigned long long>(p.e.size) |
-                                    static_cast<unsigned long long>(p.e.size != 0 && p.r.level == 0)
-                                        << shift;
+  __shared__ unsigned long long of_warp[each_threads / 32], from;
+  auto const wanted = static_cast<unsigned long long>(p.size);
   unsigned long long const up_to = inclusive_scan(wanted);
   if (threadIdx.x % 32 == 31)
     of_warp[threadIdx.x / 32] = up_to;
@@ -151,14 +144,10 @@ __device__ void give_places(batch<V, I> const& b, plan<I>& p) {
       w = sum;
       sum += here;
     }
-    unsigned long long const places = sum & ((1ull << shift) - 1);
-    from[0] = places == 0 ? 0 : atomicAdd(&b.found->places, places);
-    from[1] = sum >> shift == 0 ? 0 : atomicAdd(&b.found->grown, sum >> shift);
+    from = sum == 0 ? 0 : atomicAdd(&b.found->places, sum);
   }
   __syncthreads();
-  unsigned long long const before = of_warp[threadIdx.x / 32] + up_to - wanted;
-  p.r.begin = static_cast<I>(b.g.used + from[0] + (before & ((1ull << shift) - 1)));
-  p.e.number = static_cast<I>(b.g.grown + from[1] + (before >> shift));
+  p.r.begin = static_cast<I>(b.g.used + from + of_warp[threadIdx.x / 32] + up_to - wanted);
 }
 
 template <class V, class I>
@@ -177,24 +166,17 @@ __global__ void __launch_bounds__(each_threads)
     to.set(k, p);
 }
 
-/// The new segment of a row, and its new length.
+/// The new segment of a row, of so many places, and its new length.
 template <class V, class I>
-__device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, extent<I> const& e, I length,
+__device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, I size, I length,
                        findings* f) {
   a.length[i] = length;
   I const behind = length - (a.first[i + 1] - a.first[i]);
   if (behind < 0)
     f->holes = 1;
-  I const number = a.levels > 0 ? a.listed[i] : I(0);
-  if (e.size != 0 && r.level == 0) {
-    a.listed[i] = e.number + 1;
-    a.grown[e.number] = {i, r.begin, e.size, behind};
-    return;
-  }
-  if (e.size != 0)
-    a.further[(r.level - 1) * a.pitch + i] = {r.begin, r.begin + e.size};
-  if (number != 0)
-    a.grown[number - 1].count = behind < 0 ? 0 : behind;
+  if (size != 0)
+    a.further[(r.level - 1) * a.pitch + i] = {r.begin, r.begin + size};
+  a.set_behind(i, behind);
 }
 /// Where entry p of the row goes; tables may have the new segment already or not.
 template <class V, class I>
@@ -233,7 +215,7 @@ __global__ void __launch_bounds__(each_threads)
   run<I> const r = planned.runs[k0];
   put(b, i, r, static_cast<I>(k - k0), perm ? static_cast<std::size_t>(perm[k]) : k);
   if (is_first)
-    settle(b.a, i, r, planned.extents[k], r.length + static_cast<I>(end_of(row, b.n, k) - k),
+    settle(b.a, i, r, planned.sizes[k], r.length + static_cast<I>(end_of(row, b.n, k) - k),
            b.found);
 }
 

@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(each_threads)
   if (!c.in_order || r.count <= crowd)
     put(b, i, r, static_cast<I>(rank), k);
   if (k == leader) {
-    settle(b.a, i, r, planned.extents[k], r.length + static_cast<I>(r.count), b.found);
+    settle(b.a, i, r, planned.sizes[k], r.length + static_cast<I>(r.count), b.found);
     c.of_row[i].count = 0;
   }
 }

@@ -16,6 +16,8 @@
 #include "cuda/spmv/tiles.cuh"
 #include "cuda/turn.cuh"
 
+#include <algorithm>
+
 namespace tulle::simt {
 namespace {
 
@@ -37,14 +39,23 @@ __global__ void __launch_bounds__(tile_threads)
   }
 }
 
+/// Places of a pool that is to have the slack of first segments, too.
+template <class V, class I>
+std::size_t roomy_for(matrix<V, I> const& m) {
+  auto const s = spare_for(m, m.entries, most_places(m));
+  return std::max(m.capacity, static_cast<std::size_t>(s.at(m.rows, static_cast<I>(m.entries))));
+}
+
 /// What a copy of the matrix takes; what it leaves is room for the next.
 template <class V, class I>
 struct copy_room {
+  std::size_t capacity;
   owned first_row, col, val;
 
   explicit copy_room(matrix<V, I>& m)
-      : first_row(m.take(ceil_div<std::size_t>(m.entries, share) + 1, sizeof(I))),
-        col(m.take(m.capacity, sizeof(I))), val(m.take(m.capacity, sizeof(V))) {
+      : capacity(roomy_for(m)),
+        first_row(m.take(ceil_div<std::size_t>(m.entries, share) + 1, sizeof(I))),
+        col(m.take(capacity, sizeof(I))), val(m.take(capacity, sizeof(V))) {
     auto const rows = static_cast<std::size_t>(m.rows);
     if (m.row_ptr.bytes() == 0)
       m.row_ptr = m.take(rows + 1, sizeof(I));
@@ -70,14 +81,18 @@ void gather(matrix<V, I>& m, copy_room<V, I>& room) {
   launch(gather_kernel<V, I>, blocks, tile_threads, m.o.stream, m.view(),
          static_cast<I const*>(room.first_row.template as<I>()), room.col.template as<I>(),
          room.val.template as<V>());
+  if (!m.compact)
+    TULLE_CUDA(cudaMemsetAsync, m.marks.template as<char>(), 0, m.marks.bytes(), m.stream());
+  std::swap(m.capacity, room.capacity);
   std::swap(m.col, room.col);
   std::swap(m.val, room.val);
   std::swap(m.first, m.row_ptr);
-  m.levels = 0;
-  m.grown_rows = 0;
-  m.used = m.in_first = m.entries;
+  m.spare = spare_for(m, m.entries, m.capacity);
+  m.used = static_cast<std::size_t>(m.spare.at(m.rows, static_cast<I>(m.entries)));
+  m.in_first = m.entries;
+  m.levels = 1;
   m.compact = true;
-  m.holes = m.crowded = m.planned = false;
+  m.holes = m.unlisted = m.many = m.crowded = m.planned = false;
   m.debt = 0;
 }
 

@@ -3,11 +3,11 @@
 // Making and multiplying dynamic matrices on the device.
 //
 // y = alpha A x + beta y goes over the first segments by csr's kernel, and then over the rows that
-// have grown. Where those have cost as much as defragmenting does, or first segments have holes,
-// the matrix is defragmented first.
+// have grown; where rows are short, over both at once. Where rows that have grown have cost as much
+// as defragmenting does, or first segments have holes, the matrix is defragmented first.
 //
-// Bytes that must move, double with 32-bit indices: of a product those of csr, and 32 for a row
-// that has grown beside its entries.
+// Bytes that must move, double with 32-bit indices: of a product those of csr and a mark for each
+// row; of rows that have grown, the sectors of slack that their entries are in.
 #include "cuda/dynamic/behind.cuh"
 #include "cuda/order.cuh"
 #include "cuda/spmv/compressed.cuh"
@@ -88,15 +88,24 @@ std::unique_ptr<matrix<V, I>> make(cuda_dynamic_options const& o, device_csr<V, 
   m->length = m->take(rows + 1, sizeof(I));
   m->first = m->take(rows + 1, sizeof(I));
   m->found = m->take(2, sizeof(findings));
+  carver marks;
+  marks.take<list_counts>(1);
+  marks.take<unsigned char>(rows);
+  m->marks = m->take(marks.used(), 1);
   auto const s = m->stream();
   TULLE_CUDA(cudaMemsetAsync, m->found.template as<char>(), 0, m->found.bytes(), s);
+  TULLE_CUDA(cudaMemsetAsync, m->marks.template as<char>(), 0, m->marks.bytes(), s);
   if (!a || a->nnz == 0) {
     TULLE_CUDA(cudaMemsetAsync, m->length.template as<char>(), 0, m->length.bytes(), s);
     TULLE_CUDA(cudaMemsetAsync, m->first.template as<char>(), 0, m->first.bytes(), s);
     return m;
   }
-  grow(*m, static_cast<std::size_t>(a->nnz));
-  m->entries = m->used = m->in_first = static_cast<std::size_t>(a->nnz);
+  auto const n = static_cast<std::size_t>(a->nnz);
+  m->spare = spare_for(*m, n, most_places(*m));
+  auto const places = static_cast<std::size_t>(m->spare.at(m->rows, a->nnz));
+  grow(*m, places);
+  m->used = places;
+  m->entries = m->in_first = n;
   copy(m->col.template as<I>(), a->col, m->entries, s);
   copy(m->val.template as<V>(), a->val, m->entries, s);
   take_pointers(*m, a->row_ptr);
@@ -119,45 +128,55 @@ void in_turn(matrix<V, I>& m, void* stream, F const& f) {
   }
 }
 
-// What the rows that have grown cost products, in parts of the matrix, until it is defragmented:
-// those products then took as long as that takes, so that whatever comes next, no more than twice
-// the time of the better choice is lost. H200, double, rmat 20, poisson2d5 2048 and circuit
-// 2000000: a product with a tenth behind takes .06, .16, .10 ms more, defragmenting .25, .33, .21.
-// Rounds of bench dynamic with .2 / .35, the median, when that was .29 on circuit: .99 / .99, .55 /
-// .56, .69 / .71.
-constexpr double most_debt = .2;
-
 template <class V, class I>
 void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) {
   bool const is_empty = m.entries == 0 || alpha == V(0);
   if (!is_empty && !m.compact) {
     m.debt += static_cast<double>(m.entries - m.in_first) / static_cast<double>(m.entries);
-    if (m.holes || m.debt > most_debt)
+    if (m.holes || m.unlisted || m.debt > most_debt)
       defragment(m, false, false);
   }
   if (!is_empty && !m.planned)
     make_plan(m);
-  shared_rows<V, I> const shared = m.crowded ? room_for_shared(m) : shared_rows<V, I>{};
   in_turn(m, stream, [&] {
     if (is_empty)
       return scale(beta, y, static_cast<std::size_t>(m.rows), stream);
     auto const a = m.as_csr();
-    cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
-    if (s.code != cuda_status::fine)
-      throw failure{s};
-    launch_early(behind_kernel<V, I>, ceil_div(m.grown_rows, std::size_t{behind_rows}),
-                 behind_threads, stream, alpha, m.view(), m.grown_rows, x, y, shared, m.crowded);
-    if (m.crowded)
-      launch_early(shared_kernel<V, I>, std::min(shared.most_pieces, shared_blocks), behind_threads,
-                   stream, alpha, m.view(), shared, x, y);
+    // Rows that are short have what they have behind added where they are.
+    bool const at_once = !m.compact && m.few() != 0 &&
+                         m.how.info[chosen_way] == static_cast<std::int64_t>(way::blocks);
+    if (at_once) {
+      carver work(m.how.work);
+      auto const s = shares_of<V>(a.rows, a.nnz, way::blocks, work);
+      launch_early(grown_blocks_kernel<V, I>, s.count, row_threads, stream, alpha,
+                   lines<V, I, I>{a.rows, a.nnz, a.row_ptr, a.col, a.val, nullptr}, m.view(), x,
+                   beta, y, static_cast<I const*>(s.first));
+    } else {
+      cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
+      if (s.code != cuda_status::fine)
+        throw failure{s};
+    }
+    if (m.compact)
+      return;
+    std::size_t const behind = m.entries - m.in_first;
+    behind_blocks const b{
+        static_cast<unsigned>(m.crowded ? std::min(behind / long_behind + 1, crowded_blocks) : 0),
+        static_cast<unsigned>(
+            m.many ? std::min(behind / static_cast<std::size_t>(m.few() + 1) + 1, listed_blocks)
+                   : 0)};
+    std::size_t const few = at_once || m.few() == 0
+                                ? 0
+                                : ceil_div(static_cast<std::size_t>(m.rows), std::size_t{few_rows});
+    launch_early(behind_kernel<V, I>, b.crowded + b.listed + few, behind_threads, stream, alpha,
+                 m.view(), b, x, y);
   });
 }
 
 template <class V, class I>
 cuda_dynamic_shape shape(matrix<V, I> const& m) {
-  cuda_dynamic_shape s{m.entries, m.capacity, static_cast<std::size_t>(1 + m.levels), 0, m.compact};
-  for (owned const* o : {&m.length, &m.first, &m.listed, &m.grown, &m.further, &m.col, &m.val,
-                         &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan, &m.shared})
+  cuda_dynamic_shape s{m.entries, m.capacity, static_cast<std::size_t>(m.levels), 0, m.compact};
+  for (owned const* o : {&m.length, &m.first, &m.marks, &m.lists, &m.further, &m.col, &m.val,
+                         &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
     s.bytes += o->bytes();
   return s;
 }

@@ -51,19 +51,16 @@ private:
   std::size_t bytes_ = 0;
 };
 
-/// Entries behind its first segment beyond which blocks share a row.
-constexpr int long_behind = 4096;
-
 /// What a batch finds out on the device.
 struct findings {
   unsigned long long bad;    // n less the first entry that is outside; 0: none is
   unsigned long long places; // wanted
-  unsigned long long grown;  // rows that are not listed yet
   unsigned long long fresh, removed;
   int levels;      // tables wanted
   int full;        // a row has no segment left
   int holes;       // a row has fewer entries than its first segment has places
-  int crowded;     // a row has more than long_behind behind it
+  int many;        // a row is for a list
+  int crowded;     // a row has more than long_behind
   unsigned listed; // entries of rows that have several: counted.cuh
   unsigned crowds; // rows that have many
 };
@@ -78,11 +75,10 @@ struct notice {
 struct growth {
   double factor;
   std::size_t plus;
-  int most;         // segments behind the first
+  int most;         // segments behind the first and its slack
   std::size_t used; // places
   std::size_t capacity;
-  std::size_t grown, most_grown; // rows
-  bool tight;                    // no slack: there are no places for it
+  bool tight; // no slack: there are no places for it
 };
 
 /// What the kernels of a batch are given.
@@ -97,6 +93,21 @@ struct batch {
   findings* next; // of the next batch: the first kernel of this one clears them
 };
 
+/// Entries of a crowded row that a block sums up. Other numbers have not been measured.
+constexpr int shared_piece = 2048;
+
+/// For as many places: a listed row has one of its own, a crowded one more than long_behind.
+template <class V, class I>
+row_lists<V, I> lay_lists(carver& c, std::size_t rows, std::size_t places) {
+  std::size_t const most = places / long_behind + 1;
+  row_lists<V, I> l;
+  l.ticket = c.take<unsigned>(most);
+  l.listed = c.take<I>(places < rows ? places : rows);
+  l.crowded = c.take<I>(most);
+  l.part = c.take<V>(places / shared_piece + most);
+  return l;
+}
+
 template <class V, class I>
 struct matrix {
   cuda_dynamic_options o;
@@ -107,13 +118,17 @@ struct matrix {
   std::size_t in_first = 0; // entries of first segments, when they were made
   bool compact = true;      // all entries are in first segments, which are full
   bool holes = false;       // some first segments are not
-  bool crowded = false;     // some rows may have more than long_behind behind theirs
+  bool unlisted = false;    // rows are not marked: the next product defragments
+  bool many = false;        // some rows may be listed
+  bool crowded = false;     // or crowded
   double debt = 0;          // what products paid for entries behind: matrix.cu
   owned length, first;
-  owned listed, grown; // rows that have grown
-  std::size_t grown_rows = 0;
+  spare_places<I> spare{};
+  owned marks; // of rows, behind counts of lists: all zero while compact
+  owned lists; // of rows, for as many places
+  std::size_t listed_for = 0;
   owned further; // tables of segments
-  int levels = 0;
+  int levels = 1;
   owned col, val;
   owned found; // of this batch and the next, in turns
   int turn = 0;
@@ -124,10 +139,8 @@ struct matrix {
   owned work;              // of batches
   std::size_t counted = 0; // entries that it is for
   std::size_t room_bytes = 0;
-  owned row_ptr, scan;        // of copies
-  owned plan;                 // of products with the first segments
-  owned shared;               // of products with rows that are crowded: behind.cuh
-  std::size_t shared_for = 0; // entries behind
+  owned row_ptr, scan; // of copies
+  owned plan;          // of products with the first segments
   bool planned = false;
   plan_view how;
   cuda_spmv_kernel const* csr = nullptr;
@@ -135,7 +148,15 @@ struct matrix {
 
   cudaStream_t stream() const { return static_cast<cudaStream_t>(o.stream); }
   std::size_t pitch() const { return (static_cast<std::size_t>(rows) + 31) / 32 * 32; }
+  /// Where rows have more on average, all that have grown are listed: on rmat 20 rounds took 1.02
+  /// ms with threads that went through such rows, .98 without.
+  int few() const {
+    return in_first <= few_behind * static_cast<std::size_t>(rows) ? few_behind : 0;
+  }
   fragments<V, I> view() const {
+    carver of_rows(marks.as<char>()), of_lists(lists.as<char>());
+    auto l = lay_lists<V, I>(of_lists, static_cast<std::size_t>(rows), listed_for);
+    l.counts = of_rows.take<list_counts>(1);
     return {rows,
             static_cast<I>(entries),
             row_ptr.as<I>(),
@@ -143,11 +164,14 @@ struct matrix {
             val.as<V>(),
             length.as<I>(),
             first.as<I>(),
-            listed.as<I>(),
-            grown.as<grown_row<I>>(),
+            spare,
+            of_rows.take<unsigned char>(static_cast<std::size_t>(rows)),
+            l,
             further.as<segment<I>>(),
             pitch(),
-            levels};
+            levels,
+            !unlisted,
+            few()};
   }
   /// The first segments.
   device_csr<V, I, I> as_csr() const {
@@ -174,11 +198,32 @@ struct matrix {
   matrix& operator=(matrix const&) = delete;
 };
 
+// What the rows that have grown cost products, in parts of the matrix, until it is defragmented:
+// those products then took as long as that takes, so that whatever comes next, no more than twice
+// the time of the better choice is lost. H200, double, rmat 20, poisson2d5 2048 and circuit
+// 2000000: a product with a tenth behind takes .05, .06, .05 ms more, defragmenting .22, .26, .18.
+// .35 made rounds of bench dynamic no shorter when such products took .06, .16, .10 more.
+constexpr double most_debt = .2;
+
 /// Places that a pool may have.
 template <class V, class I>
 std::size_t most_places(matrix<V, I> const& m) {
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<I>::max());
   return m.o.limit < most ? m.o.limit : most;
+}
+
+/// Slack of first segments of so many entries in a pool of so many places: what was asked for, or
+/// none where that would be more than twice the entries or than there are places.
+template <class V, class I>
+spare_places<I> spare_for(matrix<V, I> const& m, std::size_t entries, std::size_t places) {
+  auto const rows = static_cast<std::size_t>(m.rows);
+  double const factor = m.o.mean ? 0 : m.o.factor, all = static_cast<double>(entries);
+  std::size_t const plus = m.o.mean && rows != 0 ? ceil_div(entries, rows) : m.o.plus;
+  double const wanted = static_cast<double>(plus) * static_cast<double>(rows) + factor * all;
+  auto const begin = static_cast<I>(entries);
+  if (wanted > 2 * all || entries >= places || wanted > static_cast<double>(places - entries))
+    return {begin, 0, 0};
+  return {begin, static_cast<I>(plus), factor};
 }
 
 // matrix.cu

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Where the entries of a dynamic matrix are, on the device. The first segments of all rows are a
-// csr without gaps, as defragmenting leaves it; what came later is in segments behind them.
+// csr without gaps, as defragmenting leaves it. Their slack lies apart, behind all of them, in the
+// order of rows; what has no room there is in segments behind that.
 //
-//     1 . 2 .      length    2  1  1  4          first     0 2 3 4 7
-//     . 3 . .      listed    0  0  0  1          grown     row 3: [7, 9), 1 of them
-//     . . . 4      place     0 1  2  3  4 5 6  7 8
-//     5 6 7 8      col       0 2  1  3  0 1 2  3 -
-//                  val       1 2  3  4  5 6 7  8 -        - is room
+//     1 . 2 .      length    2  1  1  5          first     0 2 3 4 7
+//     . 3 . .      mark      0  0  0  2          spare     from 7 on, one place each
+//     . . . 4      place     0 1  2  3  4 5 6  7 8 9 10  11 12
+//     5 6 7 9      col       0 2  1  3  0 1 2  - - - 3    3  -
+//                  val       1 2  3  4  5 6 7  - - - 8    1  -       - is room
 //
-// The rows that have grown are listed, each with the segment behind its first: a product goes over
-// the first segments as over a csr and adds what the listed rows have. Segments behind that one are
-// in tables.
+// Slack has no table: where it is follows from the row's number and its first entry. So a product
+// goes over the first segments as over a csr, and of rows that have grown a little it reads what
+// lies side by side. Those that have grown more are listed. Segments behind slack are in tables.
 #pragma once
 #include "cuda/each.cuh"
 
@@ -22,12 +23,47 @@ struct segment {
   I begin, end; // equal: the row has none here
 };
 
-/// A row that has entries behind its first segment, or had.
+/// Slack of first segments: so many places for each row, and so many for each entry.
 template <class I>
-struct grown_row {
-  I row;
-  I begin, places; // of its second segment
-  I count;         // entries in that one and those behind it
+struct spare_places {
+  I begin;
+  I plus;
+  double factor;
+
+  /// Of row i, whose first segment begins with entry k; the next row's is its end.
+  __host__ __device__ I at(I i, I k) const {
+    return begin + plus * i + static_cast<I>(factor * static_cast<double>(k));
+  }
+};
+
+// Entries behind the first segment of a row: so many are a thread's, more are a block's, and from
+// long_behind on blocks share them.
+constexpr int few_behind = 8;
+constexpr int long_behind = 512;
+// What a row is marked with: how many it has, few_behind at most, or the list that it is in, where
+// it stays until the matrix is defragmented.
+constexpr unsigned char is_listed = 254, is_crowded = 255;
+
+/// Rows that have more than few_behind, in any order.
+struct list_counts {
+  unsigned listed, crowded; // rows
+};
+/// What *count was; one addition for all threads of the warp that come here together.
+__device__ inline unsigned one_more(unsigned* count) {
+  unsigned const all = __activemask(), before = (1u << threadIdx.x % 32) - 1;
+  unsigned from = 0;
+  if ((all & before) == 0)
+    from = atomicAdd(count, static_cast<unsigned>(__popc(all)));
+  return __shfl_sync(all, from, __ffs(static_cast<int>(all)) - 1) +
+         static_cast<unsigned>(__popc(all & before));
+}
+
+template <class V, class I>
+struct row_lists {
+  list_counts* counts;
+  unsigned* ticket; // of a crowded row: pieces that are through
+  I *listed, *crowded;
+  V* part; // sums of pieces, row by row
 };
 
 template <class V, class I>
@@ -39,20 +75,20 @@ struct fragments {
   V* val;
   I* length;
   I const* first; // rows + 1
-  I* listed;      // by rows: the number of the grown row, from 1 on; 0: it is none
-  grown_row<I>* grown;
+  spare_places<I> spare;
+  unsigned char* mark;
+  row_lists<V, I> lists;
   segment<I>* further; // by rows, one table for each level from 1 on
   std::size_t pitch;   // of tables
-  int levels;          // of segments behind the first
+  int levels;          // of segments behind the first; slack is level 0
+  bool lists_rows;     // and marks them
+  int few;             // entries behind that are none for a list: few_behind, or 0
 
   __device__ segment<I> behind(int level, std::size_t i) const {
     if (level > 0)
       return further[(level - 1) * pitch + i];
-    I const number = listed[i];
-    if (number == 0)
-      return {0, 0};
-    grown_row<I> const& g = grown[number - 1];
-    return {g.begin, g.begin + g.places};
+    I const row = static_cast<I>(i);
+    return {spare.at(row, first[i]), spare.at(row + 1, first[i + 1])};
   }
   /// Of entry p, which is there or has room, of the segments from `level` on.
   __device__ I place_behind(int level, std::size_t i, I p) const {
@@ -68,6 +104,28 @@ struct fragments {
     I const at = first[i];
     I const room = first[i + 1] - at;
     return p < room ? at + p : place_behind(0, i, p - room);
+  }
+  /// Row i has so many entries behind its first segment now.
+  __device__ void set_behind(std::size_t i, I n) const {
+    if (!lists_rows)
+      return;
+    unsigned char const before = mark[i];
+    if (n > long_behind && before != is_crowded) {
+      mark[i] = is_crowded;
+      lists.crowded[one_more(&lists.counts->crowded)] = static_cast<I>(i);
+    } else if (n > few && before < is_listed) {
+      mark[i] = is_listed;
+      lists.listed[one_more(&lists.counts->listed)] = static_cast<I>(i);
+    } else if (before < is_listed) {
+      mark[i] = n < 0 ? 0 : static_cast<unsigned char>(n);
+    }
+  }
+  /// Row i into the list that it is marked for, where lists are new.
+  __device__ void list_again(std::size_t i) const {
+    if (mark[i] == is_crowded)
+      lists.crowded[one_more(&lists.counts->crowded)] = static_cast<I>(i);
+    else if (mark[i] == is_listed)
+      lists.listed[one_more(&lists.counts->listed)] = static_cast<I>(i);
   }
 
   /// put(k, place) for entries k0 + k, k below n, in rows from `from` up to `to`. A warp takes 32

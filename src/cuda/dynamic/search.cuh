@@ -67,12 +67,9 @@ __global__ void plan_search_kernel(wanted<V, I> b, plans<I> to, batch<V, I> of) 
   if (lane != 0)
     return;
   plan<I> p = plan_row(a, g, i, static_cast<std::size_t>(fresh), f);
-  if (p.e.size != 0) {
+  if (p.size != 0)
     p.r.begin =
-        static_cast<I>(g.used + atomicAdd(&f->places, static_cast<unsigned long long>(p.e.size)));
-    if (p.r.level == 0)
-      p.e.number = static_cast<I>(g.grown + atomicAdd(&f->grown, 1ull));
-  }
+        static_cast<I>(g.used + atomicAdd(&f->places, static_cast<unsigned long long>(p.size)));
   to.set(k, p);
 }
 
@@ -133,7 +130,7 @@ __global__ void change_kernel(wanted<V, I> b, plans<I> planned, batch<V, I> of) 
   __syncwarp();
   if (lane != 0)
     return;
-  settle(a, i, r, planned.extents[k], kept + fresh, f);
+  settle(a, i, r, planned.sizes[k], kept + fresh, f);
   if (fresh != 0)
     atomicAdd(&f->fresh, static_cast<unsigned long long>(fresh));
   if (kept != r.length)
