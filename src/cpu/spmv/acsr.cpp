@@ -28,7 +28,7 @@ constexpr std::int64_t window_steps = 2 * tile_steps;
 // later: 1.24, 1.40; 16: 1.21, 1.37), and 1.13, 1.29 with places found from those of the window
 // before instead of in the whole bin. Others within 4 %: circuit 500000 1.45, lattice 500000 1.68.
 constexpr std::int64_t longest_asked = 128;
-constexpr std::int64_t rows_ahead = 8;
+constexpr std::int64_t places_ahead = 8;
 
 /// Parts of tile_steps entries that a row of bin b has at most; those of more than one are long.
 constexpr std::int64_t parts_of(int b) {
@@ -139,8 +139,8 @@ void bin_rows(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y, bo
         for (; k < row_end; ++k)
           sum = mul_add(a.val[k], x[a.col[k]], sum);
       else if (asks) {
-        if (q + rows_ahead < static_cast<std::int64_t>(a.rows)) {
-          I const soon = a.bin_row[q + rows_ahead];
+        if (q + places_ahead < static_cast<std::int64_t>(a.rows)) {
+          I const soon = a.bin_row[q + places_ahead];
           ask_for(a.val, a.row_ptr[soon], a.row_ptr[soon + 1]);
           ask_for(a.col, a.row_ptr[soon], a.row_ptr[soon + 1]);
         }
