@@ -4,6 +4,7 @@
 #include "tulle/core/device.hpp"
 
 #include <algorithm>
+#include <dlfcn.h>
 #include <map>
 
 namespace tulle::bench {
@@ -52,6 +53,33 @@ class kept final : public std::pmr::memory_resource {
   std::map<void*, detail::device_block> used_;
 };
 
+/// The pool of the first device, by the driver's C interface: nothing of CUDA is linked here.
+class driver_pool {
+public:
+  enum attribute : int { threshold = 4, used = 7, most_used = 8 }; // as in cuda.h
+  driver_pool() {
+    void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!driver)
+      fail(errc::backend, "bench: no driver: %s", dlerror());
+    get_ = reinterpret_cast<access>(dlsym(driver, "cuMemPoolGetAttribute"));
+    set_ = reinterpret_cast<access>(dlsym(driver, "cuMemPoolSetAttribute"));
+    auto* const find = reinterpret_cast<int (*)(void**, int)>(dlsym(driver, "cuDeviceGetMemPool"));
+    if (!get_ || !set_ || !find || find(&pool_, 0) != 0)
+      fail(errc::backend, "bench: the driver has no pool of memory");
+  }
+  std::uint64_t get(attribute which) const {
+    std::uint64_t value = 0;
+    get_(pool_, which, &value);
+    return value;
+  }
+  void set(attribute which, std::uint64_t value) const { set_(pool_, which, &value); }
+
+private:
+  using access = int (*)(void* pool, int which, void* value);
+  access get_ = nullptr, set_ = nullptr;
+  void* pool_ = nullptr;
+};
+
 } // namespace
 
 std::shared_ptr<stopwatch> event_watch() {
@@ -71,6 +99,21 @@ contestant copy_bound(std::size_t bytes, std::shared_ptr<stopwatch> watch) {
   detail::device_set(from->data(), 1, from->bytes(), {});
   c.run = [from, to] { detail::device_copy_there(to->data(), from->data(), to->bytes(), {}); };
   return c;
+}
+
+std::size_t peak_of(std::function<void()> const& f) {
+  static driver_pool const pool;
+  std::uint64_t const threshold = pool.get(driver_pool::threshold);
+  pool.set(driver_pool::threshold, UINT64_MAX); // else large blocks are not of it
+  synchronize();
+  std::uint64_t const before = pool.get(driver_pool::used);
+  pool.set(driver_pool::most_used, 0);
+  f();
+  synchronize();
+  std::uint64_t const peak = pool.get(driver_pool::most_used);
+  pool.set(driver_pool::threshold, threshold);
+  synchronize(); // which gives back what it kept
+  return static_cast<std::size_t>(peak - before);
 }
 
 std::unique_ptr<std::pmr::memory_resource> kept_memory() {

@@ -6,6 +6,7 @@
 
 #include "bench/contestant.hpp"
 
+#include <functional>
 #include <memory_resource>
 
 namespace tulle::bench {
@@ -19,6 +20,9 @@ contestant copy_bound(std::size_t bytes, std::shared_ptr<stopwatch> watch);
 /// Device memory that keeps what comes back for the next who wants as much: fresh memory is not
 /// what is measured.
 std::unique_ptr<std::pmr::memory_resource> kept_memory();
+
+/// The most that the device's pool has given while f() ran, beyond what it had given before.
+std::size_t peak_of(std::function<void()> const& f);
 
 /// A matrix that is made again and again, in such memory.
 struct kept_matrix {

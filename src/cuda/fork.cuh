@@ -13,7 +13,7 @@ namespace tulle::simt {
 /// when the fork is gone comes after.
 class fork {
 public:
-  static constexpr int most = 8;
+  static constexpr int most = 8, urgent = 3;
 
   /// With `is_wanted` false there is nothing beside.
   fork(void* stream, bool is_wanted)
@@ -22,7 +22,7 @@ public:
       TULLE_CUDA(cudaEventRecord, sides_->begin, stream_);
   }
   ~fork() {
-    for (int k = 0; k < most; ++k)
+    for (int k = 0; k < all; ++k)
       if (used_[k]) {
         cudaEventRecord(sides_->end[k], sides_->stream[k]);
         cudaStreamWaitEvent(stream_, sides_->end[k], 0);
@@ -31,6 +31,8 @@ public:
   fork(fork const&) = delete;
   fork& operator=(fork const&) = delete;
 
+  /// One of the urgent ones: where blocks wait for room, its own go first.
+  void* ahead(int k) { return side(most + k); }
   /// One of those beside it.
   void* side(int k) {
     if (!sides_)
@@ -42,12 +44,13 @@ public:
   }
 
 private:
+  static constexpr int all = most + urgent;
   struct sides {
     int device = 0;
-    cudaStream_t stream[most] = {};
-    cudaEvent_t begin = nullptr, end[most] = {};
+    cudaStream_t stream[all] = {};
+    cudaEvent_t begin = nullptr, end[all] = {};
     ~sides() {
-      for (int k = 0; k < most; ++k) {
+      for (int k = 0; k < all; ++k) {
         cudaStreamDestroy(stream[k]);
         cudaEventDestroy(end[k]);
       }
@@ -56,25 +59,28 @@ private:
   };
   /// The thread's own, of the current device.
   static sides& here() {
-    static thread_local std::vector<std::unique_ptr<sides>> all;
+    static thread_local std::vector<std::unique_ptr<sides>> known;
     int device = 0;
     TULLE_CUDA(cudaGetDevice, &device);
-    for (auto const& s : all)
+    for (auto const& s : known)
       if (s->device == device)
         return *s;
     auto made = std::make_unique<sides>();
     made->device = device;
     TULLE_CUDA(cudaEventCreateWithFlags, &made->begin, cudaEventDisableTiming);
-    for (int k = 0; k < most; ++k) {
-      TULLE_CUDA(cudaStreamCreateWithFlags, &made->stream[k], cudaStreamNonBlocking);
+    int least = 0, greatest = 0;
+    TULLE_CUDA(cudaDeviceGetStreamPriorityRange, &least, &greatest);
+    for (int k = 0; k < all; ++k) {
+      TULLE_CUDA(cudaStreamCreateWithPriority, &made->stream[k], cudaStreamNonBlocking,
+                 k < most ? least : greatest);
       TULLE_CUDA(cudaEventCreateWithFlags, &made->end[k], cudaEventDisableTiming);
     }
-    return *all.emplace_back(std::move(made));
+    return *known.emplace_back(std::move(made));
   }
 
   cudaStream_t stream_;
   sides* sides_;
-  bool used_[most] = {};
+  bool used_[all] = {};
 };
 
 } // namespace tulle::simt

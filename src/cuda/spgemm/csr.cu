@@ -196,17 +196,20 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
     fill_hash(p, a, b, c_ptr, c_col, c_val);
   } else {
     fill_few(on(streams.side(1), p), a, b, c_ptr, c_col, c_val, with_columns);
-    cuda_product const sorted = on(streams.side(2), p);
-    if (with_columns)
-      write_sorted_columns(sorted, a, b, c_ptr, c_col);
-    fill_sorted(sorted, a, b, c_ptr, col, c_val);
+    cuda_product const sorted = on(streams.ahead(0), p), longs = on(streams.ahead(1), p);
+    if (with_columns) {
+      write_sorted_columns<I, O>(sorted, of_short_terms, a, b, c_ptr, c_col);
+      write_sorted_columns<I, O>(longs, of_long_terms, a, b, c_ptr, c_col);
+    }
+    fill_sorted(sorted, of_short_terms, a, b, c_ptr, col, c_val);
+    fill_sorted(longs, of_long_terms, a, b, c_ptr, col, c_val);
   }
   fill_heap(p, a, b, c_ptr, c_col, c_val);
   if (is_merging(p.method))
     fill_merge(p, a, b, c_ptr, c_col, c_val);
   else
     fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
-  fill_scattered(p, a, b, c_ptr, c_col, c_val);
+  fill_scattered(on(streams.ahead(2), p), a, b, c_ptr, c_col, c_val);
 }
 
 template <class V, class I>
@@ -256,30 +259,34 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   deal(p, a, b, memory);
   make_room_for_tiles<I, unsigned_t<O>>(p, a, static_cast<std::size_t>(from.a.nnz), b, memory);
 
-  std::optional<scratch<window_found>> windows;
+  std::optional<scratch<window_found>> found; // of windows, of long rows
+  if (p.group_count != 0 || long_rows(p) != 0) {
+    found.emplace(2, s);
+    TULLE_CUDA(cudaMemsetAsync, found->get(), 0, 2 * sizeof(window_found), s);
+  }
   {
     fork streams = beside(p);
     count_tiny(on(streams.side(0), p), a, b, c_ptr);
     count_small(on(streams.side(0), p), a, b, c_ptr);
-    if (p.group_count != 0) {
-      windows.emplace(1, s);
-      TULLE_CUDA(cudaMemsetAsync, windows->get(), 0, sizeof(window_found), s);
-      run_windows<false>(p, a, b, c_ptr, windows->get(), static_cast<I*>(nullptr));
-    }
+    if (p.group_count != 0)
+      run_windows<false>(p, a, b, c_ptr, found->get(), static_cast<I*>(nullptr));
     if (is_sorting(p.method)) {
       count_esc(p, a, b, c_ptr);
     } else if (p.method == spgemm_method::hash) {
       count_hash(p, a, b, c_ptr);
     } else {
       count_few<I, unsigned_t<O>>(on(streams.side(1), p), a, b, c_ptr);
-      count_sorted<I, unsigned_t<O>>(on(streams.side(2), p), a, b, c_ptr);
+      count_sorted<I, unsigned_t<O>>(on(streams.ahead(0), p), of_short_terms, a, b, c_ptr, nullptr);
+      if (long_rows(p) != 0)
+        count_sorted<I, unsigned_t<O>>(on(streams.ahead(1), p), of_long_terms, a, b, c_ptr,
+                                       found->get() + 1);
     }
     count_heap(p, a, b, c_ptr);
     if (is_merging(p.method))
       count_merge(p, a, b, c_ptr);
     else
       count_tiles(p, a, b, c_ptr);
-    count_scattered(p, a, b, c_ptr);
+    count_scattered(on(streams.ahead(2), p), a, b, c_ptr);
   }
   bool const may_overflow =
       p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max());
@@ -290,8 +297,11 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     narrow<O>(p.entries, "spgemm: number of entries");
   }
   to_pointers(row_ptr, rows, stream);
-  if (windows)
-    p.windows = fetch(windows->get(), 1, s)[0];
+  if (found) {
+    auto const classes = fetch(found->get(), 2, s);
+    p.windows = classes[0];
+    p.longs = classes[1];
+  }
   std::size_t const nnz = last_of(row_ptr, rows, stream);
 
   auto const [c_col, c_val] = take_entries<V, I>(c, nnz);

@@ -91,35 +91,40 @@ __global__ void __launch_bounds__(threads)
     to[blockIdx.x] = n;
 }
 
-/// f(products) for all rows, as many at once as have `most` products and there is memory for.
+/// f(products) for all rows, which have `all`, as many at once as have `most` and there is memory
+/// for. Waits where that is not all of them.
 template <int threads, class V, class I, class O, class F>
-void each_part(some_rows<I> const& from, pattern<I, O> const& a, pattern<I, O> const& b,
+void each_part(some_rows<I> const& from, pattern<I, O> const& a, pattern<I, O> const& b, number all,
                number most, void* stream, F&& f) {
   scratch<number> const before(from.count + 1, stream);
   launch(count_products_kernel<threads, I, O>, from.count, threads, stream, from, a, b,
          before.get());
   to_pointers(before.get(), from.count, stream);
-  auto const ends = fetch(before.get(), from.count + 1, stream);
   std::size_t const limit = scratch_limit::rest();
   most = std::min<number>(most, (limit - std::min(limit, beside)) / bytes_a_product<V>);
+  int const column_bits = std::bit_width(static_cast<number>(b.cols));
+  auto const run = [&](std::size_t first, std::size_t last, number begin, number end) {
+    if (column_bits + std::bit_width(last - first) > 63)
+      fail(errc::unsupported,
+           "spgemm: %zu rows at once and %lld columns, which global_esc cannot number on cuda",
+           last - first, static_cast<long long>(b.cols));
+    if (begin != end)
+      f(some_products<I>{from, first, last - first, before.get(), begin, end - begin, column_bits});
+  };
+  if (all <= most)
+    return run(0, from.count, 0, all);
+  auto const ends = fetch(before.get(), from.count + 1, stream);
   for (std::size_t k = 0; k < from.count; ++k)
     if (ends[k + 1] - ends[k] > most)
       fail(errc::out_of_memory,
            "spgemm: global_esc wants workspace for the %llu products of row %zu, and there is for "
            "%llu",
            ends[k + 1] - ends[k], k, most);
-  int const column_bits = std::bit_width(static_cast<number>(b.cols));
   for (std::size_t first = 0; first < from.count;) {
     std::size_t last = first;
     while (last < from.count && ends[last + 1] - ends[first] <= most)
       ++last;
-    if (column_bits + std::bit_width(last - first) > 63)
-      fail(errc::unsupported,
-           "spgemm: %zu rows at once and %lld columns, which global_esc cannot number on cuda",
-           last - first, static_cast<long long>(b.cols));
-    if (ends[last] != ends[first])
-      f(some_products<I>{from, first, last - first, before.get(), ends[first],
-                         ends[last] - ends[first], column_bits});
+    run(first, last, ends[first], ends[last]);
     first = last;
   }
 }
@@ -174,9 +179,10 @@ template <class V, class I, class O>
 void fill_global_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                      O const* c_ptr, I* c_col, V* c_val) {
   some_rows<I> const all = {static_cast<std::size_t>(a.rows), nullptr, true};
-  each_part<32, V, I, O>(all, a, b, most_products, p.stream, [&](some_products<I> const& which) {
-    fill_rows<32>(which, a, b, c_ptr, c_col, c_val, p.stream);
-  });
+  each_part<32, V, I, O>(all, a, b, p.all.products, most_products, p.stream,
+                         [&](some_products<I> const& which) {
+                           fill_rows<32>(which, a, b, c_ptr, c_col, c_val, p.stream);
+                         });
 }
 
 bool can_scatter(std::size_t cols) {
@@ -191,7 +197,7 @@ void count_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V
   if (from.count == 0)
     return;
   each_part<scattered_threads, V, I, O>(
-      from, a, b, most_scattered, p.stream,
+      from, a, b, p.all.scattered, most_scattered, p.stream,
       [&](some_products<I> const& which) { count_rows<V, I, O>(which, a, b, counts, p.stream); });
 }
 
@@ -202,7 +208,7 @@ void fill_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V,
   if (from.count == 0)
     return;
   each_part<scattered_threads, V, I, O>(
-      from, a, b, most_scattered, p.stream, [&](some_products<I> const& which) {
+      from, a, b, p.all.scattered, most_scattered, p.stream, [&](some_products<I> const& which) {
         fill_rows<scattered_threads>(which, a, b, c_ptr, c_col, c_val, p.stream);
       });
 }

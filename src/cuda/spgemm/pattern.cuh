@@ -8,9 +8,9 @@
 
 namespace tulle::simt {
 
-// Of rows with more products or more entries the register merge was not tried, but for small rows of
-// up to 256: a few of those among windows are what the others wait for. poisson3Da, memory kept, ms:
-// .57, then .72.
+// Of rows with more products or more entries the register merge was not tried, but for small rows
+// of up to 256: a few of those among windows are what the others wait for. poisson3Da, memory kept,
+// ms: .57, then .72.
 inline constexpr int tiny_terms = 8; // entries of A's row
 inline constexpr int tiny_products = 64;
 inline constexpr int small_terms = 16, small_products = 128;
@@ -23,6 +23,8 @@ inline constexpr int heap_terms = 32; // entries of A's row
 // are at least so many columns for each: a tile has 64 then.
 inline constexpr unsigned columns_scattered = 32;
 inline constexpr int short_s = 256, short_m = 1024, short_l = 4096;
+// Of the two last, long rows have rows of B of so many entries on average; see sorted.cu.
+inline constexpr unsigned long_terms = 40, longest_terms = 64;
 // Products of a row that Liu's bins 1 to 32 and 33 to 36 take; the last one has the others.
 inline constexpr int thesis_heap = 32, thesis_esc = 512;
 
@@ -78,15 +80,16 @@ struct extent {
     return static_cast<int>((high - low) / 1024 + 1) * 32;
   }
 };
-/// Of entries [begin, end) of A, by so many lanes.
+/// Of entries [begin, end) of A, by so many lanes; the products of each lane's are counted.
 template <int lanes = 32, class I, class O>
 __device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b,
-                                int lane) {
+                                int lane, O& products) {
   extent<I> e = {b.cols, 0};
 #pragma unroll 4
   for (O k = begin + lane; k < end; k += lanes) {
     I const j = a.col[k];
     O const from = b.ptr[j], to = b.ptr[j + 1];
+    products += to - from;
     if (from < to) {
       e.low = min(e.low, b.col[from]);
       e.high = max(e.high, b.col[to - 1]);
@@ -98,6 +101,12 @@ __device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<
     e.high = max(e.high, __shfl_xor_sync(whole_warp, e.high, d));
   }
   return e;
+}
+template <int lanes = 32, class I, class O>
+__device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b,
+                                int lane) {
+  O products = 0;
+  return columns_of<lanes>(begin, end, a, b, lane, products);
 }
 /// The products that they make.
 template <int lanes = 32, class I, class O>

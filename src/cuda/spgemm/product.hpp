@@ -20,11 +20,13 @@ enum class row_bin : std::uint8_t {
   short_s, // a block in shared memory, of three sizes; products sorted by column, or hashed
   short_m,
   short_l,
+  long_m, // of these two, by default, rows whose rows of B are long
+  long_l,
   tiled,     // a warp each tile of columns, sums in a dense accumulator; or merged, where asked for
   scattered, // products of many rows sorted at once
   heap,      // a thread, the heads of up to 32 rows of B in a heap
 };
-inline constexpr int row_bins = 10;
+inline constexpr int row_bins = 12;
 
 /// Whether rows that go nowhere else are merged, and whether short ones are sorted with products.
 constexpr bool is_merging(spgemm_method m) {
@@ -37,14 +39,14 @@ constexpr bool is_sorting(spgemm_method m) {
 /// Short rows, and those that go nowhere else, are computed as asked for.
 constexpr char const* name(row_bin b, spgemm_method m) {
   constexpr char const* names[][row_bins] = {
-      {"empty", "tiny", "window", "small", "few", "sorted 1K", "sorted 4K", "tiled", "scattered",
-       "heap"},
-      {"empty", "tiny", "window", "small", "esc 256", "esc 1K", "esc 4K", "tiled", "scattered",
-       "heap"},
-      {"empty", "tiny", "window", "small", "hash 256", "hash 1K", "hash 4K", "tiled", "scattered",
-       "heap"},
-      {"empty", "", "", "", "", "", "", "merge", "", ""},
-      {"empty", "", "", "", "esc 256", "esc 512", "", "merge", "", "heap"}};
+      {"empty", "tiny", "window", "small", "few", "sorted 1K", "sorted 4K", "long 1K", "long 4K",
+       "tiled", "scattered", "heap"},
+      {"empty", "tiny", "window", "small", "esc 256", "esc 1K", "esc 4K", "", "", "tiled",
+       "scattered", "heap"},
+      {"empty", "tiny", "window", "small", "hash 256", "hash 1K", "hash 4K", "", "", "tiled",
+       "scattered", "heap"},
+      {"empty", "", "", "", "", "", "", "", "", "merge", "", ""},
+      {"empty", "", "", "", "esc 256", "esc 512", "", "", "", "merge", "", "heap"}};
   using enum spgemm_method;
   return names[m == esc      ? 1
                : m == hash   ? 2
@@ -60,10 +62,11 @@ struct product_survey {
   unsigned long long rows[row_bins];
   unsigned long long longest_tiny; // entries of A's row
   unsigned long long widest;       // columns from the first to the last, of window rows
+  unsigned long long scattered;    // products of such rows
 };
 
-/// Classes of window rows by their entries, so that a few long ones do not take the shared memory
-/// of the others.
+/// Classes of window and of long rows by their entries, so that a few long ones do not take the
+/// shared memory of the others.
 inline constexpr int window_classes = 7;
 inline constexpr int window_entries[window_classes] = {128, 512, 768, 1024, 1536, 4096, 16384};
 constexpr int window_class(int entries) {
@@ -116,7 +119,7 @@ struct cuda_product {
   int group_rows = 1;           // most rows of a group
   bool has_runs = false;        // of B: some rows have the columns of the one before
   std::uint8_t* same = nullptr; // which
-  window_found windows = {};
+  window_found windows = {}, longs = {};
   // Tiled rows: the columns go in bands of `tiles` tiles each.
   std::int64_t tiles = 0, bands = 0;
   std::int64_t tile_rows = 0;  // rows of B that they are about: all, or those that tiled rows name

@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/primitive/block.cuh"
 #include "cuda/primitive/search.cuh"
-#include "cuda/spgemm/pattern.cuh"
+#include "cuda/spgemm/sorted.cuh"
 
 namespace tulle::simt {
 namespace {
@@ -77,18 +77,22 @@ __device__ void add_products(terms_room<threads, V, O> const& room, int products
   }
 }
 
-/// f(threads, items, rows, list of them), known to the compiler, for each bin that has rows, the
-/// first of them or not.
-template <class I, bool all = true, class F>
+/// f(threads, items, rows, list of them), known to the compiler, if the bin has rows.
+template <int threads, int items, class I, class F>
+void in_bin(cuda_product const& p, row_bin which, F&& f) {
+  if (rows_in(p, which) != 0)
+    f(std::integral_constant<int, threads>(), std::integral_constant<int, items>(),
+      rows_in(p, which), listed<I>(p, which));
+}
+template <class I, class F>
+void each_sorted_bin(cuda_product const& p, sorted_bins which, F&& f) {
+  in_bin<128, 8, I>(p, which.m, f);
+  in_bin<512, 8, I>(p, which.l, f);
+}
+template <class I, class F>
 void each_short_bin(cuda_product const& p, F&& f) {
-  auto const bin = [&](row_bin which, auto threads, auto items) {
-    if (rows_in(p, which) != 0)
-      f(threads, items, rows_in(p, which), listed<I>(p, which));
-  };
-  if constexpr (all)
-    bin(row_bin::short_s, std::integral_constant<int, 64>(), std::integral_constant<int, 4>());
-  bin(row_bin::short_m, std::integral_constant<int, 128>(), std::integral_constant<int, 8>());
-  bin(row_bin::short_l, std::integral_constant<int, 512>(), std::integral_constant<int, 8>());
+  in_bin<64, 4, I>(p, row_bin::short_s, f);
+  each_sorted_bin<I>(p, of_short_terms, f);
 }
 static_assert(short_s == 64 * 4 && short_m == 128 * 8 && short_l == 512 * 8);
 

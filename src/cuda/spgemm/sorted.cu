@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C with 257 to 4096 products anywhere, as the default has them. Their columns come of a
-// sort in shared memory; how many columns there are does not matter, as it would if each had a bit.
-// Then a block adds the products, one row of B after the other, its entries by the threads, each
-// where a search among the row's columns finds its own.
+// Rows of C with 257 to 4096 products anywhere, as the default has them. A hash table in shared
+// memory leaves each column once, which is all that counting needs; to write them, those are
+// sorted. How many columns there are does not matter, as it would if each had a bit.
+//
+// Then values are added, each where a search among the row's columns finds its place. A block has
+// the products of many rows of B at hand, and those that fall on one place take turns. Long rows,
+// where that is often, have two warps that take one row of B after the other, as windows have.
 //
 // Liu, thesis 2015, sec. 9.4: the expand-sort-compress bins, there by bitonic networks and with
-// values; here the sort is CUB's, of columns alone. To sort products along with them, stable, and
-// add those of one column took 2.4 ms whether columns were known or not (rmat of 2^17 rows, H200);
-// this takes 1.1 where they are, and 1.3 more where they are not.
+// values; here the sort is CUB's, of columns alone.
+#include "cuda/primitive/block.cuh"
 #include "cuda/spgemm/short.cuh"
 #include "cuda/spgemm/sorted.cuh"
+#include "cuda/spgemm/table.cuh"
+#include "cuda/spgemm/window.cuh"
 #include "cuda/types.hpp"
 
 #include <bit>
@@ -19,135 +23,230 @@
 namespace tulle::simt {
 namespace {
 
-template <int threads, int items, class I, class O>
-struct sort_room {
-  using key_type = std::make_unsigned_t<I>;
-  using sorter = cub::BlockRadixSort<key_type, threads, items>;
-  terms_room<threads, char, O> terms;
-  union {
-    typename sorter::TempStorage sorting;
-    key_type key[threads * items];
-  };
+constexpr int in_flight = 4; // columns of a thread
+// Long rows by two warps each, and from so many on: fewer do not fill the device. All by blocks
+// that claim, or those whose rows of B have 12 entries and more by two warps, ms on an H200 with
+// memory kept: hood 25.6, 20.9; pwtk 28.0, 20.3; but mono_500Hz 8.8, 9.3; cage12 1.88, 2.11;
+// webbase 1.16, 1.46.
+constexpr std::size_t many_rows = 4096;
+
+/// Rows in a list, each a group of its own.
+template <class I>
+struct single_rows {
+  I const* list;
+  __device__ window_group<I> operator[](std::size_t k) const { return {list[k], I(1)}; }
 };
 
-/// Counts rows of C, or, where there is C, writes their columns. A block a row.
 template <int threads, int items, bool writes, class I, class O>
-__global__ void __launch_bounds__(threads)
-    sorted_kernel(pattern<I, O> a, pattern<I, O> b, I const* list, int bits, O* counts, I* c_col) {
-  using room_type = sort_room<threads, items, I, O>;
-  using key_type = typename room_type::key_type;
-  extern __shared__ double sorted_room[];
-  auto& room = *reinterpret_cast<room_type*>(sorted_room);
-  I const i = list[blockIdx.x];
-  int n = 0;
-  each_chunk<threads, false>(a.ptr[i], a.ptr[i + 1], a, static_cast<char const*>(nullptr), b,
-                             room.terms, [&](int products) {
-                               for (int q = threadIdx.x; q < products; q += threads)
-                                 room.key[n + q] = static_cast<key_type>(
-                                     b.col[room.terms.start[row_of(room.terms, q)] + q]);
-                               n += products;
-                             });
+struct sorted_room {
+  using key_type = std::make_unsigned_t<I>;
+  terms_room<threads, char, O> terms;
+  template <int of_thread>
+  using sorter = cub::BlockRadixSort<key_type, threads, of_thread>;
+  union {
+    hash_table<threads * items, I> table;
+    typename sorter<2>::TempStorage sorting_few;
+    typename sorter<items>::TempStorage sorting;
+  };
+  key_type key[writes ? threads * items : 1];
+  int used;
+};
+
+/// Sorts key[0..n), at most `items` a thread, into c_col.
+template <int threads, int items, class K, class I>
+__device__ void write_in_order(K const* keys, int n, int bits,
+                               typename cub::BlockRadixSort<K, threads, items>::TempStorage& room,
+                               I* c_col) {
   int const first = threadIdx.x * items;
-  key_type key[items];
+  K key[items];
 #pragma unroll
   for (int k = 0; k < items; ++k) // what is beyond n stays behind: it is greatest, and last
-    key[k] = first + k < n ? room.key[first + k] : static_cast<key_type>(-1);
-  __syncthreads();
-  typename room_type::sorter(room.sorting).Sort(key, 0, bits);
-  __syncthreads();
-  room.key[first + items - 1] = key[items - 1];
-  __syncthreads();
-  unsigned heads = 0;
+    key[k] = first + k < n ? keys[first + k] : static_cast<K>(-1);
+  cub::BlockRadixSort<K, threads, items>(room).Sort(key, 0, bits);
 #pragma unroll
-  for (int k = 0; k < items; ++k) {
-    key_type const before = k > 0 ? key[k > 0 ? k - 1 : 0] : first > 0 ? room.key[first - 1] : 0;
-    bool const is_head = first + k < n && (first + k == 0 || key[k] != before);
-    heads |= static_cast<unsigned>(is_head) << k;
-  }
-  int const before = block_exclusive_scan<threads>(__popc(heads), room.terms.scan);
+  for (int k = 0; k < items; ++k)
+    if (first + k < n)
+      c_col[first + k] = static_cast<I>(key[k]);
+}
+
+/// Counts rows of C, or, where there is C, writes their columns. A block a row. The counts are
+/// noted in `found` if that is asked for.
+template <int threads, int items, bool writes, class I, class O>
+__global__ void __launch_bounds__(threads)
+    sorted_kernel(pattern<I, O> a, pattern<I, O> b, I const* list, int bits, O* counts, bool notes,
+                  window_found* found, I* c_col) {
+  using room_type = sorted_room<threads, items, writes, I, O>;
+  using key_type = typename room_type::key_type;
+  extern __shared__ double sorted_memory[];
+  auto& room = *reinterpret_cast<room_type*>(sorted_memory);
+  int const t = threadIdx.x;
+  I const i = list[blockIdx.x];
+  room.table.template clear<threads>();
+  if (t == 0)
+    room.used = 0;
+  __syncthreads();
+  int n = 0;
+  each_chunk<threads, false>(
+      a.ptr[i], a.ptr[i + 1], a, static_cast<char const*>(nullptr), b, room.terms,
+      [&](int products) {
+        for (int first = t; first < products; first += threads * in_flight) {
+          I column[in_flight];
+#pragma unroll
+          for (int u = 0; u < in_flight; ++u) {
+            int const q = first + u * threads;
+            column[u] = q < products ? b.col[room.terms.start[row_of(room.terms, q)] + q] : I(-1);
+          }
+#pragma unroll
+          for (int u = 0; u < in_flight; ++u) {
+            bool is_new = false;
+            if (column[u] >= 0)
+              room.table.slot(column[u], is_new);
+            n += is_new;
+            if (writes && is_new)
+              room.key[atomicAdd(&room.used, 1)] = static_cast<key_type>(column[u]);
+          }
+        }
+      });
   if constexpr (writes) {
-    O at = counts[i] + before;
-#pragma unroll
-    for (int k = 0; k < items; ++k)
-      if (heads >> k & 1)
-        c_col[at++] = static_cast<I>(key[k]);
-  } else if (threadIdx.x == threads - 1) {
-    counts[i] = before + __popc(heads);
+    __syncthreads();
+    n = room.used;
+    I* const to = c_col + counts[i];
+    // With a bitonic sort of so few hood took 25.0 ms, in another run and with other sizes of
+    // CUB's; 20.9 like this.
+    if (n <= 2 * threads)
+      write_in_order<threads, 2>(room.key, n, bits, room.sorting_few, to);
+    else
+      write_in_order<threads, items>(room.key, n, bits, room.sorting, to);
+  } else {
+    n = block_reduce<threads>(n, room.terms.scan);
+    if (t == 0) {
+      counts[i] = n;
+      if (notes)
+        note(found, n);
+    }
   }
 }
+
+/// sum[place(column)] + product for each product of a chunk. Of those on one place the first in the
+/// order of A's row adds, and the others try again: a claim is less than all before it, and less
+/// the earlier its product.
+template <int threads, class V, class I, class O, class F>
+__device__ void add_by_claims(terms_room<threads, V, O> const& room, int products,
+                              pattern<I, O> const& b, V const* b_val, unsigned* claim,
+                              unsigned& round, V* sum, F place) {
+  for (int q = threadIdx.x; q - static_cast<int>(threadIdx.x) < products; q += threads) {
+    bool is_left = q < products;
+    int to = 0;
+    V product = V(0);
+    if (is_left) {
+      int const r = row_of(room, q);
+      O const k = room.start[r] + q;
+      to = place(b.col[k]);
+      product = room.factor[r] * b_val[k];
+    }
+    do {
+      unsigned const mine = --round * threads + threadIdx.x;
+      if (is_left)
+        atomicMin(claim + to, mine);
+      __syncthreads();
+      if (is_left && claim[to] == mine) {
+        sum[to] = sum[to] + product;
+        is_left = false;
+      }
+    } while (__syncthreads_or(is_left));
+  }
+}
+
+template <int threads, int most, class V, class I, class O>
+struct claims_room {
+  terms_room<threads, V, O> terms;
+  V sum[most];
+  I col[most];
+  unsigned claim[most];
+};
 
 /// C's values, where its columns are there. A block a row.
 template <int threads, int most, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     sorted_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
                        I const* list, O const* c_ptr, I const* c_col, V* c_val) {
-  struct room_type {
-    terms_room<threads, V, O> terms;
-    V sum[most];
-    I col[most];
-  };
-  extern __shared__ double sorted_room[];
-  auto& room = *reinterpret_cast<room_type*>(sorted_room);
+  extern __shared__ double sorted_memory[];
+  auto& room = *reinterpret_cast<claims_room<threads, most, V, I, O>*>(sorted_memory);
   I const i = list[blockIdx.x];
-  O const at = c_ptr[i];
+  O const at = c_ptr[i], begin = a.ptr[i], end = a.ptr[i + 1];
   int const n = static_cast<int>(c_ptr[i + 1] - at);
   for (int k = threadIdx.x; k < n; k += threads) {
     room.sum[k] = nothing<V>();
     room.col[k] = c_col[at + k];
+    room.claim[k] = ~0u;
   }
-  each_chunk<threads, true>(a.ptr[i], a.ptr[i + 1], a, a_val, b, room.terms, [&](int products) {
-    add_products<threads>(room.terms, products, b, b_val, room.sum,
-                          [&](I column) { return lower_bound(room.col, n, column); });
+  unsigned round = most + 1; // a product is added in each
+  each_chunk<threads, true>(begin, end, a, a_val, b, room.terms, [&](int products) {
+    add_by_claims<threads>(room.terms, products, b, b_val, room.claim, round, room.sum,
+                           [&](I column) { return lower_bound(room.col, n, column); });
   });
   for (int k = threadIdx.x; k < n; k += threads)
     c_val[at + k] = room.sum[k];
 }
 
 template <bool writes, class I, class O>
-void run_sorted(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts,
-                I* c_col) {
+void run_sorted(cuda_product const& p, sorted_bins which, pattern<I, O> const& a,
+                pattern<I, O> const& b, O* counts, window_found* found, I* c_col) {
   int const bits = std::max(
       1, static_cast<int>(std::bit_width(static_cast<std::make_unsigned_t<I>>(b.cols - 1))));
-  each_short_bin<I, false>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
+  each_sorted_bin<I>(p, which, [&](auto threads, auto items, std::size_t rows, I const* list) {
     launch_shared(sorted_kernel<threads(), items(), writes, I, O>, rows, threads(),
-                  sizeof(sort_room<threads(), items(), I, O>), p.stream, a, b, list, bits, counts,
-                  c_col);
+                  sizeof(sorted_room<threads(), items(), writes, I, O>), p.stream, a, b, list, bits,
+                  counts, found != nullptr, found, c_col);
   });
+}
+
+template <class V, class I, class O>
+void fill_long(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+               O const* c_ptr, I const* c_col, V* c_val) {
+  single_rows<I> const rows{listed<I>(p, row_bin::long_m)};
+  for (int which = 0; which < window_classes; ++which)
+    if (p.longs.is_there[which] != 0)
+      fill_class<1, 1, 4, plus_times, by_search<I>>(p, rows, long_rows(p), 1, p.longs, which, a, b,
+                                                    c_ptr, c_col, c_val);
 }
 
 } // namespace
 
 template <class I, class O>
-void count_sorted(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b,
-                  O* counts) {
-  run_sorted<false>(p, a, b, counts, static_cast<I*>(nullptr));
+void count_sorted(cuda_product const& p, sorted_bins which, pattern<I, O> const& a,
+                  pattern<I, O> const& b, O* counts, window_found* found) {
+  run_sorted<false>(p, which, a, b, counts, found, static_cast<I*>(nullptr));
 }
 template <class I, class O>
-void write_sorted_columns(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b,
-                          O* c_ptr, I* c_col) {
-  run_sorted<true>(p, a, b, c_ptr, c_col);
+void write_sorted_columns(cuda_product const& p, sorted_bins which, pattern<I, O> const& a,
+                          pattern<I, O> const& b, O* c_ptr, I* c_col) {
+  run_sorted<true>(p, which, a, b, c_ptr, nullptr, c_col);
 }
 
 template <class V, class I, class O>
-void fill_sorted(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
-                 O const* c_ptr, I const* c_col, V* c_val) {
-  each_short_bin<I, false>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
+void fill_sorted(cuda_product const& p, sorted_bins which, operand<V, I, O> const& a,
+                 operand<V, I, O> const& b, O const* c_ptr, I const* c_col, V* c_val) {
+  if (which.m == row_bin::long_m && long_rows(p) >= many_rows)
+    return fill_long(p, a, b, c_ptr, c_col, c_val);
+  each_sorted_bin<I>(p, which, [&](auto threads, auto items, std::size_t rows, I const* list) {
     constexpr int most = threads() * items();
     launch_shared(sorted_fill_kernel<threads(), most, V, I, O>, rows, threads(),
-                  sizeof(terms_room<threads(), V, O>) + most * (sizeof(V) + sizeof(I)) + 16,
-                  p.stream, a, a.val, b, b.val, list, c_ptr, c_col, c_val);
+                  sizeof(claims_room<threads(), most, V, I, O>), p.stream, a, a.val, b, b.val, list,
+                  c_ptr, c_col, c_val);
   });
 }
 
 #define TULLE_SORTED(I, O)                                                                         \
-  template void count_sorted(cuda_product const&, pattern<I, O> const&, pattern<I, O> const&, O*); \
-  template void write_sorted_columns(cuda_product const&, pattern<I, O> const&,                    \
+  template void count_sorted(cuda_product const&, sorted_bins, pattern<I, O> const&,               \
+                             pattern<I, O> const&, O*, window_found*);                             \
+  template void write_sorted_columns(cuda_product const&, sorted_bins, pattern<I, O> const&,       \
                                      pattern<I, O> const&, O*, I*);
 TULLE_SORTED(std::int32_t, std::uint32_t)
 TULLE_SORTED(std::int64_t, std::uint64_t)
 TULLE_SORTED(std::int32_t, std::uint64_t)
 #define TULLE_FILL_SORTED(tag, V, I, O)                                                            \
-  template void fill_sorted(cuda_product const&, operand<V, I, unsigned_t<O>> const&,              \
+  template void fill_sorted(cuda_product const&, sorted_bins, operand<V, I, unsigned_t<O>> const&, \
                             operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I const*,   \
                             V*);
 TULLE_PRODUCT_TYPES(TULLE_FILL_SORTED)

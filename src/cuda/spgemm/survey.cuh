@@ -17,6 +17,8 @@ __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
                                  bool is_window, bool is_scattered) {
   using enum spgemm_method;
   bool const is_short = method == esc || method == hash;
+  bool const is_long =
+      !is_short && products >= long_terms * terms && products <= longest_terms * terms;
   if (method == thesis && products != 0)
     return products > thesis_esc                          ? row_bin::tiled
            : products > short_s                           ? row_bin::short_m
@@ -29,10 +31,10 @@ __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
          : is_small && is_window && !is_short                   ? row_bin::small
          : is_window && !is_short                               ? row_bin::window
          : products <= short_s && (is_short || terms <= 32)     ? row_bin::short_s
-         : products <= short_m                                  ? row_bin::short_m
-         : products <= short_l                                  ? row_bin::short_l
-         : is_scattered && !is_short                            ? row_bin::scattered
-                                                                : row_bin::tiled;
+         : products <= short_m       ? (is_long ? row_bin::long_m : row_bin::short_m)
+         : products <= short_l       ? (is_long ? row_bin::long_l : row_bin::short_l)
+         : is_scattered && !is_short ? row_bin::scattered
+                                     : row_bin::tiled;
 }
 
 template <int lanes, class I, class O>
@@ -45,7 +47,7 @@ __global__ void __launch_bounds__(each_threads)
     found = {};
   __syncthreads();
   int const lane = threadIdx.x % lanes;
-  unsigned long long products = 0, most = 0, longest = 0, widest = 0;
+  unsigned long long products = 0, most = 0, longest = 0, widest = 0, scattered = 0;
   unsigned rows[row_bins] = {};
   auto const all = static_cast<long long>(a.rows);
   for (long long first = blockIdx.x * static_cast<long long>(rows_at_once); first < all;
@@ -65,8 +67,9 @@ __global__ void __launch_bounds__(each_threads)
       int const owner = __ffs(static_cast<int>(left)) - 1, of_warp = threadIdx.x % 32;
       O const from = __shfl_sync(whole_warp, begin, owner);
       O const to_entry = __shfl_sync(whole_warp, end, owner);
-      O const long_n = products_of(from, to_entry, a, b, of_warp);
-      extent<I> const long_columns = columns_of(from, to_entry, a, b, of_warp);
+      O long_n = 0;
+      extent<I> const long_columns = columns_of(from, to_entry, a, b, of_warp, long_n);
+      long_n = reduce<32>(long_n);
       if (of_warp / lanes == owner / lanes) {
         n = long_n;
         columns = long_columns;
@@ -90,6 +93,8 @@ __global__ void __launch_bounds__(each_threads)
       longest = greatest::join(longest, static_cast<unsigned long long>(end - begin));
     if (bin == row_bin::window)
       widest = greatest::join(widest, width);
+    if (bin == row_bin::scattered)
+      scattered += count;
 #pragma unroll
     for (int k = 0; k < row_bins; ++k)
       rows[k] += bin == static_cast<row_bin>(k);
@@ -98,6 +103,7 @@ __global__ void __launch_bounds__(each_threads)
   fold_warp<sum>(most, &found.most_entries);
   fold_warp<greatest>(longest, &found.longest_tiny);
   fold_warp<greatest>(widest, &found.widest);
+  fold_warp<sum>(scattered, &found.scattered);
 #pragma unroll
   for (int k = 0; k < row_bins; ++k)
     fold_warp<sum>(rows[k], &found.rows[k]);
@@ -108,6 +114,7 @@ __global__ void __launch_bounds__(each_threads)
   atomicAdd(&to->most_entries, found.most_entries);
   atomicMax(&to->longest_tiny, found.longest_tiny);
   atomicMax(&to->widest, found.widest);
+  atomicAdd(&to->scattered, found.scattered);
   for (int k = 0; k < row_bins; ++k)
     if (found.rows[k] != 0)
       atomicAdd(&to->rows[k], found.rows[k]);

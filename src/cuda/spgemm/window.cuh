@@ -11,6 +11,7 @@
 // A hash table and a sort took 6.9 times as long on an H200, atomic adds in shared memory 1.2
 // times.
 #pragma once
+#include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/pattern.cuh"
 
 namespace tulle::simt {
@@ -71,6 +72,14 @@ __device__ void set_bits(O begin, O end, pattern<I, O> const& a, pattern<I, O> c
   }
 }
 
+/// A row has n entries; by one thread.
+__device__ inline void note(window_found* found, int n) {
+  int const which = window_class(n);
+  found->is_there[which] = 1; // by whoever; adding would queue all of them at one address
+  if (found->most[which] < static_cast<unsigned long long>(n))
+    atomicMax(&found->most[which], static_cast<unsigned long long>(n));
+}
+
 /// Counts C's rows, or, where there is C, writes their columns.
 template <bool writes, class I, class O>
 __global__ void __launch_bounds__(window_threads)
@@ -111,12 +120,8 @@ __global__ void __launch_bounds__(window_threads)
     n = reduce<32>(n);
     if (lane < static_cast<int>(group.rows))
       counts[group.row + lane] = n;
-    if (lane == 0) {
-      int const which = window_class(n);
-      found->is_there[which] = 1; // by whoever; adding would queue all of them at one address
-      if (found->most[which] < static_cast<unsigned long long>(n))
-        atomicMax(&found->most[which], static_cast<unsigned long long>(n));
-    }
+    if (lane == 0)
+      note(found, n);
   }
 }
 
@@ -135,20 +140,80 @@ __device__ inline bool is_untouched(float x) {
   return __float_as_int(x) == 0x7f800001;
 }
 
+/// Which of a row's n columns one is: by a bit each, and how many come before a word of them.
+template <class I>
+struct by_rank {
+  I low;
+  unsigned* bitmap;
+  std::uint16_t* rank;
+
+  static std::size_t bytes(int words, int) {
+    return static_cast<std::size_t>(words) * (sizeof(unsigned) + sizeof(std::uint16_t));
+  }
+  __device__ by_rank(void* at, int most_words, I const* col, int n)
+      : low(col[0]), bitmap(static_cast<unsigned*>(at)),
+        rank(reinterpret_cast<std::uint16_t*>(bitmap + most_words)) {
+    int const t = threadIdx.x, lane = t % 32;
+    int const words = static_cast<int>(col[n - 1] - low) / 32 + 1;
+    for (int k = t; k < words; k += fill_threads)
+      bitmap[k] = 0;
+    __syncthreads();
+    for (int k = t; k < n; k += fill_threads * 8) { // eight loads in flight
+      I column[8];
+#pragma unroll
+      for (int u = 0; u < 8; ++u)
+        column[u] = k + fill_threads * u < n ? col[k + fill_threads * u] : I(-1);
+#pragma unroll
+      for (int u = 0; u < 8; ++u)
+        if (column[u] >= 0) {
+          auto const j = static_cast<unsigned>(column[u] - low);
+          atomicOr(bitmap + j / 32, 1u << j % 32);
+        }
+    }
+    __syncthreads();
+    if (t < 32)
+      for (int k = 0, before = 0; k < words; k += 32) {
+        int const set = k + lane < words ? __popc(bitmap[k + lane]) : 0;
+        int const up_to = inclusive_scan(set);
+        if (k + lane < words)
+          rank[k + lane] = static_cast<std::uint16_t>(before + up_to - set);
+        before += __shfl_sync(whole_warp, up_to, 31);
+      }
+  }
+  __device__ int operator()(I column) const {
+    auto const j = static_cast<unsigned>(column - low);
+    return rank[j / 32] + __popc(bitmap[j / 32] & ((1u << j % 32) - 1));
+  }
+};
+/// The same by a search, where columns are too far apart for that.
+template <class I>
+struct by_search {
+  I* columns;
+  int n;
+
+  static std::size_t bytes(int, int most) { return static_cast<std::size_t>(most) * sizeof(I); }
+  __device__ by_search(void* at, int, I const* col, int n) : columns(static_cast<I*>(at)), n(n) {
+    for (int k = threadIdx.x; k < n; k += fill_threads)
+      columns[k] = col[k];
+  }
+  __device__ int operator()(I column) const {
+    return lower_bound(static_cast<I const*>(columns), n, column);
+  }
+};
+
 /// C's values, where its columns are there, for groups whose rows have more than `above` and at
 /// most `most` entries: `rows` rows of a group together, `deep` rows of B, `ahead` such runs in
 /// flight. The others of a group, if any, are computed by other blocks, `split` of them a group.
-template <int rows, int deep, int ahead, class S, class V, class I, class O>
+template <int rows, int deep, int ahead, class S, class Place, class Groups, class V, class I,
+          class O>
 __global__ void __launch_bounds__(fill_threads, 8)
     window_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
-                       bool has_runs, std::uint8_t const* same, window_group<I> const* groups,
-                       int split, int most_words, int above, int most, O const* c_ptr,
-                       I const* c_col, V* c_val) {
+                       bool has_runs, std::uint8_t const* same, Groups groups, int split,
+                       int most_words, int above, int most, O const* c_ptr, I const* c_col,
+                       V* c_val) {
   extern __shared__ double window_sums[];
   V* const sum = reinterpret_cast<V*>(window_sums); // `most` for each row
   V* const factor = sum + rows * most;              // of 32 entries of each row of A
-  auto* const bitmap = reinterpret_cast<unsigned*>(factor + 32 * rows);
-  auto* const rank = reinterpret_cast<std::uint16_t*>(bitmap + most_words);
   int const t = threadIdx.x, lane = t % 32;
   window_group<I> const group = groups[blockIdx.x / static_cast<unsigned>(split)];
   int const part = static_cast<int>(blockIdx.x % static_cast<unsigned>(split)) * rows;
@@ -160,10 +225,6 @@ __global__ void __launch_bounds__(fill_threads, 8)
   int const n = static_cast<int>(c_ptr[row + 1] - at);
   if (n <= above || n > most)
     return;
-  I const low = c_col[at];
-  int const words = static_cast<int>(c_col[at + n - 1] - low) / 32 + 1;
-  for (int k = t; k < words; k += fill_threads)
-    bitmap[k] = 0;
 #pragma unroll
   for (int r = 0; r < rows; ++r)
     for (int k = t; k < n; k += fill_threads)
@@ -171,32 +232,7 @@ __global__ void __launch_bounds__(fill_threads, 8)
         sum[r * most + k] = nothing<V>();
       else
         set_untouched(sum[r * most + k]);
-  __syncthreads();
-  for (int k = t; k < n; k += fill_threads * 8) { // eight loads in flight
-    I column[8];
-#pragma unroll
-    for (int u = 0; u < 8; ++u)
-      column[u] = k + fill_threads * u < n ? c_col[at + k + fill_threads * u] : I(-1);
-#pragma unroll
-    for (int u = 0; u < 8; ++u)
-      if (column[u] >= 0) {
-        auto const j = static_cast<unsigned>(column[u] - low);
-        atomicOr(bitmap + j / 32, 1u << j % 32);
-      }
-  }
-  __syncthreads();
-  if (t < 32)
-    for (int k = 0, before = 0; k < words; k += 32) {
-      int const set = k + lane < words ? __popc(bitmap[k + lane]) : 0;
-      int const up_to = inclusive_scan(set);
-      if (k + lane < words)
-        rank[k + lane] = static_cast<std::uint16_t>(before + up_to - set);
-      before += __shfl_sync(whole_warp, up_to, 31);
-    }
-  auto const place = [&](I column) {
-    auto const j = static_cast<unsigned>(column - low);
-    return rank[j / 32] + __popc(bitmap[j / 32] & ((1u << j % 32) - 1));
-  };
+  Place const place(factor + 32 * rows, most_words, c_col + at, n);
   O const begin = a.ptr[row], terms = a.ptr[row + 1] - begin;
   for (O chunk = 0; chunk < terms; chunk += 32) {
     bool const is_term = chunk + lane < terms;
@@ -222,6 +258,7 @@ __global__ void __launch_bounds__(fill_threads, 8)
     while (left != 0) {
       O first[ahead];
       int lead[ahead], depth[ahead], length[ahead], where[ahead];
+      I column[ahead];
       V x[ahead][deep];
 #pragma unroll
       for (int u = 0; u < ahead; ++u) {
@@ -233,15 +270,14 @@ __global__ void __launch_bounds__(fill_threads, 8)
         first[u] = __shfl_sync(whole_warp, from, lead[u]);
         length[u] = __shfl_sync(whole_warp, entries, lead[u]);
         bool const is_there = is_run && t < length[u];
-        where[u] = is_there ? static_cast<int>((b.col + first[u])[t] - low) : -1;
+        column[u] = is_there ? (b.col + first[u])[t] : I(-1);
 #pragma unroll
         for (int h = 0; h < deep; ++h)
           x[u][h] = is_there && h < depth[u] ? (b_val + first[u])[t + h * length[u]] : V(0);
       }
 #pragma unroll
       for (int u = 0; u < ahead; ++u)
-        if (where[u] >= 0)
-          where[u] = place(where[u] + low);
+        where[u] = column[u] >= 0 ? place(column[u]) : -1;
 #pragma unroll
       for (int u = 0; u < ahead; ++u) {
         if (depth[u] == 0)
@@ -292,30 +328,37 @@ void run_windows(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> co
       window_words(p), counts, found, c_col);
 }
 
+/// Rows of a class of `found`, `rows` of a group together.
+template <int rows, int deep, int ahead, class S, class Place, class Groups, class V, class I,
+          class O>
+void fill_class(cuda_product const& p, Groups groups, std::size_t group_count, int split,
+                window_found const& found, int which, operand<V, I, O> const& a,
+                operand<V, I, O> const& b, O const* c_ptr, I const* c_col, V* c_val) {
+  int const most = ceil_div(static_cast<int>(found.most[which]), 2) * 2;
+  launch_shared(window_fill_kernel<rows, deep, ahead, S, Place, Groups, V, I, O>,
+                group_count * static_cast<std::size_t>(split), fill_threads,
+                static_cast<std::size_t>(rows * (most + 32)) * sizeof(V) +
+                    Place::bytes(window_words(p), most),
+                p.stream, a, a.val, b, b.val, p.has_runs, p.same, groups, split, window_words(p),
+                which == 0 ? 0 : window_entries[which - 1], most, c_ptr, c_col, c_val);
+}
+
 /// Other sums than the usual one are compiled for one row at a time.
 template <class S = plus_times, class V, class I, class O>
 void fill_windows(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                   O const* c_ptr, I const* c_col, V* c_val) {
-  auto const run = [&](auto* kernel, int rows, int which) {
-    int const most = ceil_div(static_cast<int>(p.windows.most[which]), 2) * 2;
-    int const split = ceil_div(p.group_rows, rows);
-    launch_shared(kernel, static_cast<std::size_t>(p.group_count) * static_cast<std::size_t>(split),
-                  fill_threads,
-                  static_cast<std::size_t>(rows * (most + 32)) * sizeof(V) +
-                      static_cast<std::size_t>(window_words(p)) *
-                          (sizeof(unsigned) + sizeof(std::uint16_t)),
-                  p.stream, a, a.val, b, b.val, p.has_runs, p.same,
-                  static_cast<window_group<I> const*>(p.groups), split, window_words(p),
-                  which == 0 ? 0 : window_entries[which - 1], most, c_ptr, c_col, c_val);
-  };
+  auto const* const groups = static_cast<window_group<I> const*>(p.groups);
+  auto const count = static_cast<std::size_t>(p.group_count);
   for (int which = 0; which < window_classes; ++which) {
     if (p.windows.is_there[which] == 0)
       continue;
     bool const is_last = which + 1 == window_classes; // sums of several rows do not fit
     if (!is_usual<S> || is_last || (p.group_rows == 1 && !p.has_runs))
-      run(window_fill_kernel<1, 1, 4, S, V, I, O>, 1, which);
+      fill_class<1, 1, 4, S, by_rank<I>>(p, groups, count, p.group_rows, p.windows, which, a, b,
+                                         c_ptr, c_col, c_val);
     else if constexpr (is_usual<S>)
-      run(window_fill_kernel<most_group_rows, 3, 3, S, V, I, O>, most_group_rows, which);
+      fill_class<most_group_rows, 3, 3, S, by_rank<I>>(p, groups, count, 1, p.windows, which, a, b,
+                                                       c_ptr, c_col, c_val);
   }
 }
 
