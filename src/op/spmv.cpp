@@ -285,6 +285,20 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
            "made for",
            name(a.matrix.format));
     s.place = place;
+  } else {
+    // Its workspace is as large as this matrix wants it, and what was found once holds for it: a few
+    // numbers of the layout, so that is asked anew.
+    plan_view now;
+    now.threads = s.view.threads;
+    now.transposed = s.view.transposed;
+    now.streaming = s.view.streaming;
+    now.wanted = s.view.wanted;
+    std::size_t const bytes = s.kernel->prepare(a.matrix.view, now);
+    if (now.one_pattern || bytes > plan->bytes() || !std::ranges::equal(now.info, s.view.info))
+      fail(errc::bad_structure,
+           "spmv: the plan is for another pattern: this %s is laid out otherwise than the one it "
+           "was made for",
+           name(a.matrix.format));
   }
   s.kernel->run({alpha, a.matrix.view, x, beta, y, &s.view});
 }

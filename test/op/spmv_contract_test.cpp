@@ -217,6 +217,43 @@ TEST(spmv_plan, refuses_another_pattern_where_it_relies_on_one) {
   EXPECT_NO_THROW(spmv(plan, 1.0, transposed(a), x, 0.0, y));
 }
 
+// Same shape and number of entries, other lengths of rows: what a layout makes of them may want
+// more workspace than the plan has. It is refused, or the product is right.
+TEST(spmv_plan, never_multiplies_another_layout_wrongly) {
+  constexpr int rows = 4000;
+  std::vector<std::int32_t> even(rows, 40), uneven(rows, 1);
+  for (int i = 0; i < 39; ++i)
+    uneven[static_cast<std::size_t>(100 * i)] = 4001;
+  csr<double> const some[] = {from_lengths(5000, even), from_lengths(5000, uneven)};
+  ASSERT_EQ(some[0].val.size(), some[1].val.size());
+  int refused = 0;
+  for (int const first : {0, 1})
+    for_each_format(some[first], [&](any_matrix const& a) {
+      std::vector<any_matrix> others;
+      try {
+        others.push_back(convert(any_matrix(some[1 - first]), a.format()));
+      } catch (error const& e) {
+        EXPECT_EQ(e.code(), errc::unsupported) << e.what();
+      }
+      for (any_matrix const& b : others) {
+        spmv_plan plan(cpu{.threads = 2}, a);
+        doubles const x = integers(5000, 1);
+        doubles y(rows, 5), expected(rows, 5);
+        spmv(reference{}, 1.0, b, x, 0.0, expected);
+        try {
+          spmv(plan, 1.0, b, x, 0.0, y);
+          EXPECT_EQ(y, expected) << plan.path();
+        } catch (error const& e) {
+          EXPECT_EQ(e.code(), errc::bad_structure) << e.what();
+          EXPECT_EQ(y, doubles(rows, 5)) << plan.path();
+          ++refused;
+        }
+        EXPECT_NO_THROW(spmv(plan, 1.0, a, x, 0.0, y)) << plan.path();
+      }
+    });
+  EXPECT_GT(refused, 0); // acsr, csr_adaptive and brc at the least
+}
+
 TEST(spmv_plan, serves_other_values_on_the_same_pattern) {
   csr<double> const first = mirrored(find("banded").matrix);
   csr<double> const second = other_values(first);
