@@ -113,6 +113,12 @@ TEST(csr_pool, another_number_of_entries_and_null_are_refused) {
   EXPECT_EQ(a.nnz, 7);
   a.nnz = 6;
   EXPECT_TRUE(fails_with(errc::bad_structure, {"7 entries, expected 6"}, [&] { a.validate(); }));
+  csr_pool<double> b = csr_pool<double>::from_csr(liu_a5().view());
+  b.nnz = 0;
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"14 entries, expected 0"}, [&] { b.validate(); }));
+  a = m.view();
+  a.places = -1;
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"-1 places"}, [&] { a.validate(); }));
   a = m.view();
   a.val = nullptr;
   EXPECT_TRUE(fails_with(errc::bad_structure, {"val is null"}, [&] { a.validate(); }));

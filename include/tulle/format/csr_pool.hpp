@@ -152,9 +152,7 @@ struct csr_pool {
             col.data(),
             val.data()};
   }
-  void validate() const {
-    csr_pool_view<V, I, O>(rows, cols, segments, length, in_group, begin, end, col, val);
-  }
+  void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(csr_pool const&, csr_pool const&) = default;
 };
@@ -220,6 +218,13 @@ segments_sum check_segments(char const* name, dynamic_view<V, I, O> const& a, st
   return all;
 }
 
+template <class O>
+void check_pool_entries(std::size_t found, O nnz) {
+  if (found != static_cast<std::size_t>(nnz))
+    fail(errc::bad_structure, "csr_pool: rows have %zu entries, expected %lld", found,
+         static_cast<long long>(nnz));
+}
+
 /// f(i, k) for each row, k being its first entry in csr, in parallel.
 template <class V, class I, class O, class F>
 void each_csr_row(csr_view<V, I, O> const& c, cpu const& where, F&& f) {
@@ -266,14 +271,14 @@ void csr_pool_view<V, I, O, S>::validate() const {
   detail::check_shape("csr_pool", rows, cols);
   if (segments < 1 || segments > most_segments)
     fail(errc::bad_structure, "csr_pool: %d segments, expected 1 to %d", segments, most_segments);
+  if (places < 0)
+    fail(errc::bad_structure, "csr_pool: %lld places", static_cast<long long>(places));
   if (char const* const missing = detail::missing_array(*this))
     fail(errc::bad_structure, "csr_pool: %s is null", missing);
   auto const pool = page();
   auto const a = as_dynamic(pool);
   auto const all = detail::check_segments("csr_pool", a, static_cast<std::size_t>(places));
-  if (all.entries != static_cast<std::size_t>(nnz))
-    fail(errc::bad_structure, "csr_pool: rows have %zu entries, expected %lld", all.entries,
-         static_cast<long long>(nnz));
+  detail::check_pool_entries(all.entries, nnz);
   for (I i = 0; i < rows; ++i) {
     I last = -1;
     a.each_segment(i, [&](I const* c, V const*, I n) {
@@ -284,6 +289,13 @@ void csr_pool_view<V, I, O, S>::validate() const {
                static_cast<long long>(last));
     });
   }
+}
+
+template <class V, class I, class O>
+void csr_pool<V, I, O>::validate() const {
+  csr_pool_view<V, I, O> const checked(rows, cols, segments, length, in_group, begin, end, col,
+                                       val);
+  detail::check_pool_entries(static_cast<std::size_t>(checked.nnz), nnz);
 }
 
 template <class V, class I, class O, space S>
