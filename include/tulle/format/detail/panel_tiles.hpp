@@ -34,7 +34,9 @@ public:
   slow_ask(T const* p, std::size_t n)
       : at_(reinterpret_cast<char const*>(p)), end_(reinterpret_cast<char const*>(p + n)) {}
   void go_on(std::size_t bytes) {
-    char const* const stop = static_cast<std::size_t>(end_ - at_) > bytes ? at_ + bytes : end_;
+    // at_ goes by lines, and may end behind end_.
+    char const* const stop =
+        end_ - at_ > static_cast<std::ptrdiff_t>(bytes) ? at_ + bytes : end_;
     for (; at_ < stop; at_ += 64)
       __builtin_prefetch(at_, 0, 2);
   }
