@@ -144,9 +144,10 @@ __global__ void __launch_bounds__(threads, (sizeof(I) == 4 ? 6 : 4) * wide_block
     I const i = a.bin_row[static_cast<std::size_t>(at.place[b]) + number / most];
     O const begin = a.row_ptr[i];
     O const end = a.row_ptr[i + 1];
-    O const k = begin + static_cast<O>(number % most * part_entries);
-    if (k >= end)
+    std::size_t const skipped = number % most * part_entries;
+    if (skipped >= static_cast<std::size_t>(end - begin)) // k would not fit O at its limit
       return;
+    O const k = begin + static_cast<O>(skipped);
     V const sum = block_reduce<threads>(
         sum_row<threads>(a, k, end - k < part_entries ? end : static_cast<O>(k + part_entries),
                          static_cast<int>(threadIdx.x), x),
