@@ -49,12 +49,15 @@ private:
     int device = 0;
     cudaStream_t stream[all] = {};
     cudaEvent_t begin = nullptr, end[all] = {};
-    ~sides() {
+    ~sides() { // those that were made, or an error would be left for the next launch to find
       for (int k = 0; k < all; ++k) {
-        cudaStreamDestroy(stream[k]);
-        cudaEventDestroy(end[k]);
+        if (stream[k])
+          cudaStreamDestroy(stream[k]);
+        if (end[k])
+          cudaEventDestroy(end[k]);
       }
-      cudaEventDestroy(begin);
+      if (begin)
+        cudaEventDestroy(begin);
     }
   };
   /// The thread's own, of the current device.

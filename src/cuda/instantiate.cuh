@@ -46,8 +46,9 @@ void launch_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::s
     return;
   if (blocks > most_blocks)
     check(cudaErrorInvalidConfiguration, "launch: more blocks than a grid holds");
-  TULLE_CUDA(cudaFuncSetAttribute, reinterpret_cast<void const*>(kernel),
-             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
+  if (shared > 48 * 1024) // never lowered below that, which another thread may count on
+    TULLE_CUDA(cudaFuncSetAttribute, reinterpret_cast<void const*>(kernel),
+               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared,
            static_cast<cudaStream_t>(stream)>>>(a...);
   check(cudaGetLastError(), "launch");

@@ -89,7 +89,7 @@ struct cuda_module {
 
 /// Versions, formats and structs of both sides must be one build's.
 #define TULLE_FORMAT(name, types, spmv) #name " "
-constexpr char const* cuda_module_version = "6 "
+constexpr char const* cuda_module_version = "7 "
 #include "tulle/format/formats.def"
     ;
 #undef TULLE_FORMAT

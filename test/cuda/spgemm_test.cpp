@@ -201,8 +201,23 @@ TEST(cuda, hashed_products_stand_columns_far_apart) {
   for (std::size_t k = 0; k < col.size(); ++k)
     col[k] = static_cast<std::int32_t>(k % 40 * 3 + k / 40 % 3) << 20;
   csr<double> const b(60, 1 << 28, ptr, col, val);
-  EXPECT_TRUE(
-      same_as(spgemm(upload(a), upload(b), {.method = spgemm_method::hash}), spgemm(cpu{}, a, b)));
+  for (spgemm_method const method : {spgemm_method::hash, spgemm_method::automatic})
+    EXPECT_TRUE(same_as(spgemm(upload(a), upload(b), {.method = method}), spgemm(cpu{}, a, b)));
+}
+
+// All products of a row at one place but one, and far from it: they add in turns, as many as there
+// are.
+TEST_P(cuda_spgemm, adds_many_products_at_one_place) {
+  for (std::int32_t const n : {300, 1024, 4096}) {
+    csr<double> const a = random("dense:3:" + std::to_string(n));
+    array<std::int32_t> ptr(static_cast<std::size_t>(n) + 1), col(static_cast<std::size_t>(n), 0);
+    for (std::int32_t i = 0; i <= n; ++i)
+      ptr[static_cast<std::size_t>(i)] = i;
+    col[static_cast<std::size_t>(n) - 1] = 1 << 20;
+    csr<double> const b =
+        rough(csr<double>(n, 1 << 21, ptr, col, array<double>(col.size(), 1.0)));
+    expect_product(as_type(a, type), as_type(b, type), std::to_string(n) + " at one place");
+  }
 }
 
 TEST(cuda, a_sort_of_all_products_keeps_to_its_limit) {

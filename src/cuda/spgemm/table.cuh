@@ -22,7 +22,9 @@ struct hash_table {
   /// Where the column is; it comes in if it was not there.
   __device__ int slot(I j, bool& is_new) {
     auto const wanted = static_cast<word>(j);
-    auto const mixed = static_cast<unsigned>(wanted) * 2654435761u;
+    // Both halves: columns that differ in the upper one alone would all begin at one slot.
+    auto const folded = static_cast<unsigned>(wanted ^ wanted >> 16 >> 16);
+    unsigned const mixed = folded * 2654435761u;
     for (int k = static_cast<int>(mixed >> 16) & (slots - 1);; k = (k + 1) & (slots - 1)) {
       word const found = column[k] == wanted ? wanted : atomicCAS(&column[k], none, wanted);
       is_new = found == none;
