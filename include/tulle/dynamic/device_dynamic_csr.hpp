@@ -15,10 +15,10 @@
 /// A change is a batch of entries, made whole or not at all: what fails (an index out of range, the
 /// pool's limit, an allocation) leaves the matrix as it was. A batch is sorted by row first,
 /// stable, so that rows have their entries in the order they came, and products have the same bits
-/// on every run: those of the csr that freeze() makes. Batches run on the stream of options::where
-/// and wait for it once, until all that can fail is behind them: entries on the device are read in
-/// that stream's order. Products go on any stream, in their turn. Calls from several threads come
-/// one after the other.
+/// on every run of the same calls: what a row has behind its first segment is a sum of its own.
+/// Batches run on the stream of options::where and wait for it once, until all that can fail is
+/// behind them: entries on the device are read in that stream's order. Products go on any stream,
+/// in their turn. Calls from several threads come one after the other.
 #pragma once
 #include "tulle/core/device.hpp"
 #include "tulle/dynamic/dynamic_csr.hpp"

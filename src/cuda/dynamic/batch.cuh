@@ -122,7 +122,9 @@ __device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std:
     slack = length;
   if (g.tight)
     slack = 0;
-  // So that those of a block have a sum.
+  // So that those of all rows have a sum.
+  constexpr std::size_t most_slack = 1ull << 32;
+  slack = slack < most_slack ? slack : most_slack;
   constexpr auto most = static_cast<std::size_t>(sizeof(I) == 4 ? 0x7fffffff : 1ll << 48);
   p.size = static_cast<I>(wanted + slack < most ? wanted + slack : most);
   return p;

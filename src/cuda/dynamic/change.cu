@@ -102,11 +102,13 @@ void make_lists(matrix<V, I>& m, std::size_t n) {
        [a] __device__(std::size_t i) { a.list_again(i); });
 }
 
-/// What the next batch's kernels are given.
+/// What the next batch's kernels are given; of its n entries `more` may be new. From here on its
+/// kernels are launched, or the next but one would find what this one's turn has left.
 template <class V, class I>
-batch<V, I> next_batch(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V const* val) {
+batch<V, I> next_batch(matrix<V, I>& m, std::size_t n, std::size_t more, I const* row,
+                       I const* col, V const* val) {
   auto* const both = m.found.template as<findings>();
-  make_lists(m, n);
+  make_lists(m, more);
   m.turn = 1 - m.turn;
   return {n, row, col, val, m.view(), growth_of(m), both + m.turn, both + (1 - m.turn)};
 }
@@ -241,12 +243,8 @@ findings append(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, I con
 template <class V, class I>
 findings append_counted(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b) {
   std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads});
-  std::size_t const bytes = static_cast<std::size_t>(m.rows) * sizeof(tally);
-  bool const is_new = m.tallies.bytes() == 0;
-  if (is_new)
-    m.tallies = m.take(bytes, 1);
-  if (is_new || m.is_tallied)
-    TULLE_CUDA(cudaMemsetAsync, m.tallies.template as<char>(), 0, bytes, m.stream());
+  if (m.is_tallied && m.tallies.bytes() != 0)
+    TULLE_CUDA(cudaMemsetAsync, m.tallies.template as<char>(), 0, m.tallies.bytes(), m.stream());
   m.is_tallied = true;
   counted const c{m.tallies.template as<tally>(), reinterpret_cast<unsigned*>(w.row),
                   reinterpret_cast<unsigned*>(w.perm), reinterpret_cast<unsigned*>(w.sorted_col),
@@ -305,7 +303,7 @@ findings search(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, dynam
 template <class V, class I>
 void insert_sorted(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V const* val) {
   auto const w = work_for(m, n);
-  auto b = next_batch(m, n, row, col, val);
+  auto b = next_batch(m, n, n, row, col, val);
   TULLE_CUDA(cudaMemsetAsync, b.next, 0, sizeof(findings), m.stream());
   append(m, w, b, row, static_cast<I const*>(nullptr));
   has_changed(m, n, 0);
@@ -320,12 +318,20 @@ void change(matrix<V, I>& m, cuda_batch const& given) {
   cudaStream_t const s = m.stream();
   I const* const row = there(given, given.row, w.host_row, s);
   I const* const col = there(given, given.col, w.host_col, s);
-  auto b = next_batch(m, given.n, row, col, there(given, given.val, w.host_val, s));
+  V const* const val = there(given, given.val, w.host_val, s);
+  bool const searches = given.kind != dynamic_change::insert || m.o.combine;
+  bool const counts = !searches && given.n <= most_counted;
+  if (counts && m.tallies.bytes() == 0) {
+    m.tallies = m.take(static_cast<std::size_t>(m.rows), sizeof(tally));
+    m.is_tallied = true; // to be cleared
+  }
+  bool const adds = given.kind == dynamic_change::insert || given.kind == dynamic_change::assign;
+  auto b = next_batch(m, given.n, adds ? given.n : 0, row, col, val);
   findings found;
-  if (given.kind != dynamic_change::insert || m.o.combine) {
+  if (searches) {
     found = search(m, w, b, given.kind);
   } else {
-    if (b.n <= most_counted) {
+    if (counts) {
       found = append_counted(m, w, b);
     } else {
       std::size_t bytes = w.room_bytes;

@@ -189,10 +189,22 @@ void merge(matrix<V, I>& m, device_csr<V, I, I> const& b) {
     return;
   scratch<I> const row(n, m.o.stream);
   expand_rows(c.view.rows, c.view.nnz, c.view.row_ptr, row.get(), m.o.stream);
+  I const* col = c.view.col;
+  V const* val = c.view.val;
+  auto const* const pool = m.col.template as<I>();
+  bool const is_own = col >= pool && col < pool + m.capacity; // of freeze(): the pool may move
+  scratch<I> const own_col(is_own ? n : 0, m.o.stream);
+  scratch<V> const own_val(is_own ? n : 0, m.o.stream);
+  if (is_own) {
+    copy(own_col.get(), col, n, m.stream());
+    copy(own_val.get(), val, n, m.stream());
+    col = own_col.get();
+    val = own_val.get();
+  }
   if (m.o.combine) // looks for the entries that are there
-    change(m, {dynamic_change::insert, n, row.get(), c.view.col, c.view.val, false});
+    change(m, {dynamic_change::insert, n, row.get(), col, val, false});
   else
-    insert_sorted(m, n, static_cast<I const*>(row.get()), c.view.col, c.view.val);
+    insert_sorted(m, n, static_cast<I const*>(row.get()), col, val);
 }
 
 } // namespace
