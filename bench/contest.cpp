@@ -88,6 +88,10 @@ std::vector<record> hold(contest const& c, options const& o, std::vector<std::st
         c.moved_bytes > 0 ? c.moved_bytes : static_cast<double>(timed[k].bytes) + c.vector_bytes;
     r.gbytes_per_s = 1e-9 * moved / t.median;
     r.convert_calls = r.convert_seconds / t.median;
+    if (!times[k].product.empty()) { // the call is the conversion
+      r.convert_seconds = t.median;
+      r.convert_calls = t.median / statistic_of(times[k].product).median;
+    }
     if (bound) {
       statistic const ratio = ratio_of(times[k]);
       r.bound_gbytes_per_s = 1e-9 * c.bound_bytes / of_bound.median;

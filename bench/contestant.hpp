@@ -33,6 +33,9 @@ struct contestant {
 
   /// One call. Its result stays where the contestant keeps it.
   std::function<void()> run;
+  /// Of conversions: a product by what run() made, in turns with it, as between time steps. What
+  /// run() takes is told in these, too.
+  std::function<void()> product;
   /// Copies the result of the last run(): V[] for spmv and spmm, into a csr<V, I, I> for most
   /// others; problem.hpp says what. Empty where the problem itself is changed.
   std::function<void(void* to)> result;

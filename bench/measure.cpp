@@ -33,6 +33,23 @@ private:
   std::vector<char> big_;
 };
 
+/// Seconds of a call and of the product after it, means of `repeats`.
+struct taken {
+  double call, product;
+};
+taken turn_with_products(contestant const& c, stopwatch& watch, int repeats) {
+  taken sum{0, 0};
+  for (int r = 0; r < repeats; ++r) {
+    watch.start();
+    c.run();
+    sum.call += watch.stop();
+    watch.start();
+    c.product();
+    sum.product += watch.stop();
+  }
+  return {sum.call / repeats, sum.product / repeats};
+}
+
 /// Seconds a call, of `repeats`.
 double turn(contestant const& c, stopwatch& host, int repeats, bool cold) {
   stopwatch& watch = c.watch ? *c.watch : host;
@@ -123,7 +140,14 @@ std::vector<turns> measure(std::vector<contestant> const& contestants, contestan
       std::size_t const c = (k + round) % contestants.size();
       if (bound)
         all[c].bound.push_back(turn(*bound, host, bound_repeats, cold));
-      all[c].seconds.push_back(turn(contestants[c], host, repeats[c], cold));
+      if (contestants[c].product && !cold) {
+        turn(contestants[c], host, 1, cold);
+        taken const t = turn_with_products(contestants[c], host, repeats[c]);
+        all[c].seconds.push_back(t.call);
+        all[c].product.push_back(t.product);
+      } else {
+        all[c].seconds.push_back(turn(contestants[c], host, repeats[c], cold));
+      }
     }
     bool const over = now() >= end;
     if (round + 1 >= least_rounds &&

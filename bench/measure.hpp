@@ -26,6 +26,7 @@ statistic statistic_of(std::vector<double> values);
 struct turns {
   std::vector<double> seconds; ///< of a call
   std::vector<double> bound;   ///< of the bound, just before; empty where there is none
+  std::vector<double> product; ///< of a product after each call; empty where there is none
 };
 
 /// Rounds until every median is known to a few per cent of its value, or the time is over: a tenth

@@ -5,6 +5,7 @@
 #include "tulle/core/error.hpp"
 #include "tulle/core/recycling.hpp"
 #include "tulle/op/convert.hpp"
+#include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
 #include "bench/cuda.hpp"
@@ -13,19 +14,24 @@
 #include "bench/source.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace tulle::bench {
 namespace {
 
-/// A matrix in memory that the next one uses again: fresh pages are not what is measured here.
+/// A matrix in memory that the next one uses again: fresh pages are not what is measured here. And
+/// what its products take.
+template <class V>
 struct entry {
   recycling_memory memory;
   any_matrix matrix;
+  std::optional<spmv_plan> plan;
+  array<V> x, y;
 };
 
 template <class V, class I>
 contestant make_tulle(convert_problem<V, I> const& p, layout const& f, bool refills) {
-  auto const kept = std::make_shared<entry>();
+  auto const kept = std::make_shared<entry<V>>();
   cpu const where{.threads = p.threads, .memory = &kept->memory};
   contestant c;
   c.format = name(f) + (refills ? " refill" : "");
@@ -39,6 +45,10 @@ contestant make_tulle(convert_problem<V, I> const& p, layout const& f, bool refi
     c.run = [p, where, kept] { kept->matrix.refill(matrix_ref(p.a), where); };
   else
     c.run = convert_again;
+  kept->plan.emplace(where, kept->matrix);
+  kept->x = array<V>(static_cast<std::size_t>(p.a.cols), V(1));
+  kept->y = array<V>(static_cast<std::size_t>(p.a.rows), V(0));
+  c.product = [kept] { spmv(*kept->plan, V(1), kept->matrix, kept->x, V(0), kept->y); };
   c.bytes = c.peak_bytes = kept->matrix.bytes();
   c.result = [kept, threads = p.threads](void* to) {
     any_matrix back = convert(kept->matrix, format::csr, {.threads = threads});
