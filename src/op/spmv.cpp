@@ -286,8 +286,8 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
            name(a.matrix.format));
     s.place = place;
   } else {
-    // Its workspace is as large as this matrix wants it, and what was found once holds for it: a few
-    // numbers of the layout, so that is asked anew.
+    // Its workspace is as large as this matrix wants it, and what was found once holds for it: a
+    // few numbers of the layout, so that is asked anew.
     plan_view now;
     now.threads = s.view.threads;
     now.transposed = s.view.transposed;

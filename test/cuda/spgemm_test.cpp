@@ -214,8 +214,7 @@ TEST_P(cuda_spgemm, adds_many_products_at_one_place) {
     for (std::int32_t i = 0; i <= n; ++i)
       ptr[static_cast<std::size_t>(i)] = i;
     col[static_cast<std::size_t>(n) - 1] = 1 << 20;
-    csr<double> const b =
-        rough(csr<double>(n, 1 << 21, ptr, col, array<double>(col.size(), 1.0)));
+    csr<double> const b = rough(csr<double>(n, 1 << 21, ptr, col, array<double>(col.size(), 1.0)));
     expect_product(as_type(a, type), as_type(b, type), std::to_string(n) + " at one place");
   }
 }

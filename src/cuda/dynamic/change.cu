@@ -105,8 +105,8 @@ void make_lists(matrix<V, I>& m, std::size_t n) {
 /// What the next batch's kernels are given; of its n entries `more` may be new. From here on its
 /// kernels are launched, or the next but one would find what this one's turn has left.
 template <class V, class I>
-batch<V, I> next_batch(matrix<V, I>& m, std::size_t n, std::size_t more, I const* row,
-                       I const* col, V const* val) {
+batch<V, I> next_batch(matrix<V, I>& m, std::size_t n, std::size_t more, I const* row, I const* col,
+                       V const* val) {
   auto* const both = m.found.template as<findings>();
   make_lists(m, more);
   m.turn = 1 - m.turn;

@@ -35,8 +35,7 @@ public:
       : at_(reinterpret_cast<char const*>(p)), end_(reinterpret_cast<char const*>(p + n)) {}
   void go_on(std::size_t bytes) {
     // at_ goes by lines, and may end behind end_.
-    char const* const stop =
-        end_ - at_ > static_cast<std::ptrdiff_t>(bytes) ? at_ + bytes : end_;
+    char const* const stop = end_ - at_ > static_cast<std::ptrdiff_t>(bytes) ? at_ + bytes : end_;
     for (; at_ < stop; at_ += 64)
       __builtin_prefetch(at_, 0, 2);
   }
