@@ -176,16 +176,28 @@ coo<V, I, O> coo<V, I, O>::from_csr(csr_view<V, I, O> a, coo_options, cpu const&
 
 template <class V, class I, class O>
 void coo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::canonical<V, I, O> const c(a, where);
-  bool good = c.view.rows == rows && c.view.cols == cols &&
-              static_cast<std::size_t>(c.view.nnz) == val.size() &&
-              detail::same(c.view.col, col.data(), col.size());
-  for (std::size_t i = 0; good && i < static_cast<std::size_t>(rows); ++i)
-    for (O k = c.view.row_ptr[i]; k < c.view.row_ptr[i + 1]; ++k)
-      good = good && row[k] == static_cast<I>(i);
-  if (!good)
-    detail::refill_mismatch("coo");
-  std::copy_n(c.view.val, val.size(), val.data());
+  auto const lines = static_cast<std::size_t>(rows);
+  std::size_t const n = val.size();
+  int const parts = detail::parts_for(n, where.threads);
+  detail::refill_if(
+      "coo", rows, cols, view().nnz, a, where,
+      [&](csr_view<V, I, O> const& c) {
+        bool good = true;
+        if (n != 0)
+          detail::parallel(parts, [&](int part) {
+            std::size_t const end = detail::split_by_entries(c.row_ptr, lines, part + 1, parts);
+            I other = 0; // no branch an entry
+            for (std::size_t i = detail::split_by_entries(c.row_ptr, lines, part, parts); i < end;
+                 ++i)
+              for (auto k = static_cast<std::size_t>(c.row_ptr[i]);
+                   k < static_cast<std::size_t>(c.row_ptr[i + 1]); ++k)
+                other |= static_cast<I>((row[k] ^ static_cast<I>(i)) | (col[k] ^ c.col[k]));
+            if (other != 0)
+              __atomic_store_n(&good, false, __ATOMIC_RELAXED);
+          });
+        return good;
+      },
+      [&](csr_view<V, I, O> const& c) { detail::copy_values(c.val, n, val.data(), where); });
 }
 
 } // namespace tulle

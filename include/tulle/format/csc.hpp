@@ -187,21 +187,9 @@ void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
       });
     return good;
   };
-  detail::refill_if("csc", rows, cols, static_cast<O>(n), a, where, is_filled,
-                    [&](csr_view<V, I, O> const&) {
-                      int const copies = detail::parts_for(n, where.threads);
-                      if (n != 0)
-                        detail::parallel(copies, [&](int part) {
-                          std::size_t const k = detail::split(n, part, copies);
-                          std::size_t const count = detail::split(n, part + 1, copies) - k;
-                          if (val.bytes() < detail::past_caches_from) {
-                            std::copy_n(fresh.data() + k, count, val.data() + k);
-                            return;
-                          }
-                          detail::copy_past_caches(fresh.data() + k, count, val.data() + k);
-                          detail::after_stores();
-                        });
-                    });
+  detail::refill_if(
+      "csc", rows, cols, static_cast<O>(n), a, where, is_filled,
+      [&](csr_view<V, I, O> const&) { detail::copy_values(fresh.data(), n, val.data(), where); });
 }
 
 } // namespace tulle

@@ -244,33 +244,43 @@ void refill_if(
   fill(c.view);
 }
 
+/// to[0, n) = from[0, n) by all threads, past the caches where that is much.
+template <class V>
+void copy_values(V const* from, std::size_t n, V* to, cpu const& where) {
+  int const parts = parts_for(n, where.threads);
+  bool const past = n * sizeof(V) >= past_caches_from;
+  if (n != 0)
+    parallel(parts, [&](int part) {
+      std::size_t const k = split(n, part, parts);
+      std::size_t const count = split(n, part + 1, parts) - k;
+      if (!past) {
+        std::copy_n(from + k, count, to + k);
+        return;
+      }
+      copy_past_caches(from + k, count, to + k);
+      after_stores();
+    });
+}
+
 /// The same where the pattern is row_ptr and col and the values go to val.
 template <class V, class I, class O>
 void refill_rows(char const* name, I rows, I cols, O nnz, csr_view<V, I, O> const& a,
                  O const* row_ptr, I const* col, V* val, cpu const& where) {
   auto const n = static_cast<std::size_t>(nnz);
   int const parts = parts_for(n, where.threads);
-  auto const each_part = [&](auto&& f) {
-    parallel(parts, [&](int part) {
-      std::size_t const k = split(n, part, parts);
-      f(k, split(n, part + 1, parts) - k);
-    });
-  };
   refill_if(
       name, rows, cols, nnz, a, where,
       [&](csr_view<V, I, O> const& c) {
         bool good = c.rows == 0 || same(c.row_ptr, row_ptr, static_cast<std::size_t>(c.rows) + 1);
         if (good)
-          each_part([&](std::size_t k, std::size_t count) {
-            if (!same(c.col + k, col + k, count))
+          parallel(parts, [&](int part) {
+            std::size_t const k = split(n, part, parts);
+            if (!same(c.col + k, col + k, split(n, part + 1, parts) - k))
               __atomic_store_n(&good, false, __ATOMIC_RELAXED);
           });
         return good;
       },
-      [&](csr_view<V, I, O> const& c) {
-        each_part(
-            [&](std::size_t k, std::size_t count) { std::copy_n(c.val + k, count, val + k); });
-      });
+      [&](csr_view<V, I, O> const& c) { copy_values(c.val, n, val, where); });
 }
 
 } // namespace detail
