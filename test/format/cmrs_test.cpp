@@ -7,6 +7,7 @@
 #include "support/memory.hpp"
 #include "support/zoo.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -112,6 +113,42 @@ TEST(cmrs, from_a_csr_that_is_given_away_is_the_same) {
         EXPECT_EQ(given.bytes(), 0u);
       }
     }
+}
+
+// Rows of one pattern are sorted once: a whole strip of them, some, none; without entries; in a
+// last strip that is not full.
+TEST(cmrs, rows_alike_are_sorted_as_all_are) {
+  for (std::int32_t const length : {1, 3, 40}) {
+    std::vector<std::int32_t> ptr{0}, col;
+    std::vector<double> val;
+    for (std::int32_t const pattern : {0, 0, 0, 0, 1, 1, 2, 2, -1, -1, 0, 0, 1, 0, 1, 0, 3, 3}) {
+      for (std::int32_t k = 0; pattern >= 0 && k < length; ++k) {
+        col.push_back(5 * k + pattern % 2 + pattern / 2 * (k % 2));
+        val.push_back(static_cast<double>(val.size()));
+      }
+      ptr.push_back(static_cast<std::int32_t>(col.size()));
+    }
+    csr<double> const a(18, 1000, {ptr.data(), ptr.size()}, {col.data(), col.size()},
+                        {val.data(), val.size()});
+    auto const m = cmrs<double>::from_csr(a.view(), {.height = 4});
+    for (std::size_t s = 0; s < 5; ++s) {
+      std::vector<std::pair<std::int32_t, double>> wanted; // words ascend as columns, then rows do
+      for (std::size_t i = 4 * s; i < std::min<std::size_t>(18, 4 * s + 4); ++i)
+        for (auto k = static_cast<std::size_t>(ptr[i]); k < static_cast<std::size_t>(ptr[i + 1]);
+             ++k)
+          wanted.emplace_back(4 * col[k] + static_cast<std::int32_t>(i % 4), val[k]);
+      std::sort(wanted.begin(), wanted.end());
+      auto const first = static_cast<std::size_t>(m.strip_ptr[s]);
+      ASSERT_EQ(static_cast<std::size_t>(m.strip_ptr[s + 1]) - first, wanted.size());
+      for (std::size_t k = 0; k < wanted.size(); ++k) {
+        EXPECT_EQ(m.col[first + k], wanted[k].first) << length << ' ' << s;
+        EXPECT_EQ(m.val[first + k], wanted[k].second) << length << ' ' << s;
+      }
+    }
+    csr<double> given = a;
+    EXPECT_TRUE(
+        same_arrays(cmrs<double>::from_csr(std::move(given), {.height = 4}).view(), m.view()));
+  }
 }
 
 TEST(cmrs, a_csr_given_away_keeps_its_arrays) {

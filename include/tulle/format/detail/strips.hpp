@@ -5,6 +5,7 @@
 #include "tulle/format/csr.hpp"
 
 #include <bit>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -30,10 +31,10 @@ namespace detail {
 
 constexpr int most_strip_rows = 64;
 
-template <class V, class I>
+template <class I, class O>
 struct strip_entry {
-  V val;
   I word;
+  O at; // which of the strip's entries it is
 };
 
 /// n entries of rows that follow each other, stably by their columns, of [least, most], into one of
@@ -73,31 +74,78 @@ Entry* sort_by_column(Entry* from, Entry* to, std::size_t n, I least, I most,
   return from;
 }
 
-/// Rows [first, last) as one strip sorted by column. out_col and out_val may be those of a; scratch
-/// has room for the strip twice, `room` entries each.
+/// What a thread sorts strips of up to so many entries in.
+template <class V, class I, class O>
+struct strip_scratch {
+  array<strip_entry<I, O>> entries; // twice
+  array<V> val;
+  std::size_t most;
+  strip_scratch(std::size_t most, std::size_t threads, cpu const& where)
+      : entries(checked_mul(2 * most, threads, "cmrs"), where.memory),
+        val(checked_mul(most, threads, "cmrs"), where.memory), most(most) {}
+};
+
+/// Rows [first, last) as one strip sorted by column. out_col and out_val may be those of a. Rows
+/// alike that follow one another are sorted once, and values stay where they are. ms to convert fem
+/// 60000, two threads of Zen 3: 23.3 with each row by itself and its values, 14.7 so; others as
+/// before.
 template <class V, class I, class O>
 void write_sorted(csr_view<V, I, O> const& a, std::size_t first, std::size_t last, int bits,
-                  strip_entry<V, I>* scratch, std::size_t room, I* out_col, V* out_val) {
+                  strip_scratch<V, I, O>& scratch, int part, I* out_col, V* out_val) {
   auto const base = static_cast<std::size_t>(a.row_ptr[first]);
   auto const n = static_cast<std::size_t>(a.row_ptr[last]) - base;
+  auto const mine = static_cast<std::size_t>(part) * scratch.most;
+  auto* const entries = scratch.entries.data() + 2 * mine;
+  V* const from = scratch.val.data() + mine;
+  std::copy_n(a.val + base, n, from); // in their order: they come out in another
+  auto const length = [&](std::size_t i) {
+    return static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]);
+  };
+  auto const are_alike = [&](std::size_t i, std::size_t next) {
+    I const* const one = a.col + a.row_ptr[i];
+    I const* const other = a.col + a.row_ptr[next];
+    return length(next) == length(i) && one[0] == other[0] && same(one, other, length(i));
+  };
   I least = std::numeric_limits<I>::max();
   I most = 0;
-  for (std::size_t i = first; i < last; ++i) {
-    auto const begin = static_cast<std::size_t>(a.row_ptr[i]);
-    auto const end = static_cast<std::size_t>(a.row_ptr[i + 1]);
-    if (begin == end)
+  std::uint8_t alike[most_strip_rows]; // rows from that one on
+  auto* to = entries;
+  for (std::size_t i = first, next; i < last; i = next) {
+    next = i + 1;
+    std::size_t const count = length(i);
+    if (count == 0)
       continue;
-    least = std::min(least, a.col[begin]);
-    most = std::max(most, a.col[end - 1]);
-    for (std::size_t k = begin; k < end; ++k)
-      scratch[k - base] = {a.val[k], static_cast<I>(a.col[k] << bits | static_cast<I>(i - first))};
+    while (next < last && are_alike(i, next))
+      ++next;
+    I const* const col = a.col + a.row_ptr[i];
+    least = std::min(least, col[0]);
+    most = std::max(most, col[count - 1]);
+    alike[i - first] = static_cast<std::uint8_t>(next - i);
+    auto const at = static_cast<O>(static_cast<std::size_t>(a.row_ptr[i]) - base);
+    for (std::size_t k = 0; k < count; ++k)
+      *to++ = {static_cast<I>(col[k] << bits | static_cast<I>(i - first)),
+               static_cast<O>(at + static_cast<O>(k))};
   }
-  strip_entry<V, I> const* const sorted =
-      sort_by_column<O>(scratch, scratch + room, n, least, most,
-                        [=](strip_entry<V, I> const& e) { return static_cast<I>(e.word >> bits); });
-  for (std::size_t k = 0; k < n; ++k) {
-    out_col[base + k] = sorted[k].word;
-    out_val[base + k] = sorted[k].val;
+  auto const distinct = static_cast<std::size_t>(to - entries);
+  auto const* const sorted =
+      sort_by_column<O>(entries, entries + scratch.most, distinct, least, most,
+                        [=](strip_entry<I, O> const& e) { return static_cast<I>(e.word >> bits); });
+  I* col = out_col + base;
+  V* val = out_val + base;
+  if (distinct == n) {
+    for (std::size_t k = 0; k < n; ++k) {
+      col[k] = sorted[k].word;
+      val[k] = from[sorted[k].at];
+    }
+    return;
+  }
+  for (auto const* e = sorted; e != sorted + distinct; ++e) {
+    auto const row = static_cast<std::size_t>(e->word & ((I(1) << bits) - 1));
+    std::size_t const stride = length(first + row);
+    for (std::size_t r = 0; r < alike[row]; ++r) {
+      *col++ = static_cast<I>(e->word + static_cast<I>(r));
+      *val++ = from[static_cast<std::size_t>(e->at) + r * stride];
+    }
   }
 }
 
@@ -219,15 +267,13 @@ void write_strips(csr_view<V, I, O> const& a, cmrs_layout const& layout, O const
   if (layout.sorted)
     for (std::size_t s = 0; s < strips; ++s)
       longest = std::max(longest, static_cast<std::size_t>(strip_ptr[s + 1] - strip_ptr[s]));
-  array<strip_entry<V, I>> scratch(
-      checked_mul(2 * longest, static_cast<std::size_t>(parts), "cmrs"), where.memory);
+  strip_scratch<V, I, O> scratch(longest, static_cast<std::size_t>(parts), where);
   parallel(parts, [&](int part) {
-    auto* const mine = scratch.data() + 2 * longest * static_cast<std::size_t>(part);
     std::size_t const end = split_by_entries(strip_ptr, strips, part + 1, parts);
     for (std::size_t s = split_by_entries(strip_ptr, strips, part, parts); s < end; ++s) {
       std::size_t const last = std::min(n, (s + 1) * h);
       if (layout.sorted) {
-        write_sorted(a, s * h, last, bits, mine, longest, col, val);
+        write_sorted(a, s * h, last, bits, scratch, part, col, val);
         continue;
       }
       if (layout.warp == 0) {
