@@ -116,15 +116,17 @@ std::size_t dia_run_end(csr_view<V, I, O> const& a, std::size_t i, std::size_t s
   return i + 1 + std::min(k, entries) / length;
 }
 
-/// f(run) for all runs of blocks [b, end).
-template <class V, class I, class O, class F>
-void dia_runs(csr_view<V, I, O> const& a, dia_grid const& g, array<I> const& diagonal,
-              std::size_t b, std::size_t end, F f) {
+/// f(run) for all runs of blocks [b, end). A row of which is_alone(row, diagonals) holds is one by
+/// itself, without a look at its columns.
+template <class V, class I, class O, class F, class Alone = bool (*)(std::size_t, dia_range const&)>
+void dia_runs(
+    csr_view<V, I, O> const& a, dia_grid const& g, array<I> const& diagonal, std::size_t b,
+    std::size_t end, F f, Alone is_alone = [](std::size_t, dia_range const&) { return false; }) {
   for (; b < end; ++b) {
     dia_range const here(g, diagonal.data(), diagonal.size(), b);
     auto const stop = static_cast<std::size_t>(g.last_row(b)) + 1;
     for (auto i = static_cast<std::size_t>(g.first_row(b)); i < stop;) {
-      std::size_t const next = dia_run_end(a, i, stop);
+      std::size_t const next = is_alone(i, here) ? i + 1 : dia_run_end(a, i, stop);
       f(dia_run{b, i, next - i, static_cast<std::size_t>(a.row_ptr[i]),
                 static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]), here});
       i = next;

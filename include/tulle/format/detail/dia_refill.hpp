@@ -32,11 +32,19 @@ inline bool is_stored(std::uint8_t const* mask, std::size_t row) {
   return mask[row / 8] >> row % 8 & 1;
 }
 
-/// A run of one row that has more strays than diagonals is compared and copied in stretches, which
-/// lie in m as they do in csr.
+/// A row that has more strays than diagonals is compared and copied in stretches, which lie in m as
+/// they do in csr.
 template <class Dia>
-bool is_mostly_stray(Dia const& m, dia_run const& r, std::size_t strays) {
-  return r.rows == 1 && strays > r.diagonals.count && !m.symmetric;
+bool is_mostly_stray(Dia const& m, dia_range const& diagonals, std::size_t strays) {
+  return strays > diagonals.count && !m.symmetric;
+}
+/// Which are these, for dia_runs(): `at` is where the strays of the next row are. With a look for
+/// runs of them fem 60000 took 8.3 ms instead of 5.8, two threads of Zen 3.
+template <class Dia>
+auto mostly_stray(Dia const& m, dia_strays const& at) {
+  return [&](std::size_t row, dia_range const& diagonals) {
+    return is_mostly_stray(m, diagonals, strays_at(m, at.row, row));
+  };
 }
 
 /// off(k, stray, n) for the stretches of such a row, on(k, d) for what it has on diagonals, as m
@@ -106,7 +114,7 @@ bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std:
     std::size_t const in_block = r.row % block;
     auto const first = static_cast<std::size_t>(m.block_ptr[r.block]);
     std::size_t const n = strays_at(m, at.row, r.row);
-    if (is_mostly_stray(m, r, n)) {
+    if (is_mostly_stray(m, r.diagonals, n)) {
       good = good && dia_holds_stretches(a, m, r, at, n);
       ++at.row;
       at.entry += n;
@@ -137,7 +145,7 @@ bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std:
   for (; b < end && good; ++b) {
     dia_range const here(g, m.diagonal.data(), m.diagonal.size(), b);
     if (!is_whole(m, g, here, b, at.row, a.row_ptr)) {
-      dia_runs(a, g, m.diagonal, b, b + 1, run);
+      dia_runs(a, g, m.diagonal, b, b + 1, run, mostly_stray(m, at));
       continue;
     }
     auto row = static_cast<I>(g.first_row(b));
@@ -161,7 +169,7 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size
     std::size_t const n = strays_at(m, at.row, r.row);
     V* const out =
         m.val.data() + static_cast<std::size_t>(m.block_ptr[r.block]) * block + r.row % block;
-    if (is_mostly_stray(m, r, n)) {
+    if (is_mostly_stray(m, r.diagonals, n)) {
       V const* const val = a.val + r.entry;
       dia_stretches(
           m, r, at, n,
@@ -192,7 +200,7 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size
           to[d * block + i] = from[i * here.count + d];
       }
     } else {
-      dia_runs(a, g, m.diagonal, b, b + 1, run);
+      dia_runs(a, g, m.diagonal, b, b + 1, run, mostly_stray(m, at));
     }
   }
 }
