@@ -4,6 +4,7 @@
 // of test/bench/peers.
 #include "bench/add/add.hpp"
 #include "bench/assemble/assemble.hpp"
+#include "bench/convert/convert.hpp"
 #include "bench/dynamic/dynamic.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/primitive/primitive.hpp"
@@ -56,6 +57,21 @@ TEST(bench_transpose, plans_and_peers_stand_beside_new_matrices) {
       expect_timed(records, name);
     expect_wrong(records, "broken untouched");
     EXPECT_EQ(records.front().op, "transpose");
+  }
+}
+
+TEST(bench_convert, conversions_and_refills_are_told_in_products) {
+  options o = quick();
+  o.formats = {"sell", "acsr"};
+  o.peers = {"none"};
+  std::vector<std::string> remarks;
+  auto const records = conversions("gen:rmat:8:6", o, remarks);
+  for (char const* const name :
+       {"tulle sell", "tulle sell refill", "tulle acsr", "tulle acsr refill"}) {
+    expect_timed(records, name);
+    record const r = find(records, name);
+    EXPECT_EQ(r.convert_seconds, r.seconds) << name;
+    EXPECT_GT(r.convert_calls, 0) << name;
   }
 }
 
