@@ -74,7 +74,7 @@ Entry* sort_by_column(Entry* from, Entry* to, std::size_t n, I least, I most,
   return from;
 }
 
-/// What a thread sorts strips of up to so many entries in.
+/// Where threads sort strips of up to `most` entries, each in its own part.
 template <class V, class I, class O>
 struct strip_scratch {
   array<strip_entry<I, O>> entries; // twice
