@@ -74,7 +74,7 @@ bool is_wanted(any_matrix const& csr, layout const& l) {
   char const* const only = std::getenv("TULLE_FORMAT_ONLY");
   if (only && std::string(only) != name(l.format))
     return false;
-  if (std::getenv("TULLE_TEST_QUICK") && csr.nnz() > 5'000)
+  if (std::getenv("TULLE_TEST_QUICK") && csr.nnz() > 1'500)
     return false;
   if (!is_on_device(l.format))
     return false;

@@ -7,11 +7,13 @@
 // added up by a block, in parts where they are beyond its share too. The blocks of other bins run
 // in the order of their first rows, so that neighbours in different bins find each other's lines of
 // the matrix and of y in the cache; where one bin has nearly all rows, that is so already. With the
-// option `streams` each bin is a launch of its own, beside the others.
+// option `streams` each bin is a launch of its own, beside the others. Where nearly all entries are
+// of long rows, long_rows.cuh takes over.
 #include "tulle/format/acsr.hpp"
 
 #include "cuda/each.cuh"
 #include "cuda/fork.cuh"
+#include "cuda/long_rows.cuh"
 #include "cuda/spmv/ell_rows.cuh"
 #include "cuda/spmv/parts.cuh"
 #include "cuda/turn.cuh"
@@ -197,9 +199,20 @@ struct kept {
 };
 
 template <class V, class I, class O>
+long_rows<V, I, O> long_view(view<V, I, O> const& a) {
+  return {a.rows, a.cols, a.nnz, a.row_ptr, a.col, a.val};
+}
+template <class V, class I, class O>
+bool is_long(view<V, I, O> const& a) {
+  return !a.streams && are_long(a.rows, a.nnz);
+}
+
+template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed)
     refuse("acsr", "transposed products have no kernel; those of csr and csc do");
+  if (is_long(a))
+    return long_bytes(long_view(a), p);
   p.method = a.streams ? "bins in streams" : "bins in one launch";
   if (a.bins == 0)
     return 0;
@@ -213,6 +226,8 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
 
 template <class V, class I, class O>
 void fill(view<V, I, O> a, plan_view const& p) {
+  if (is_long(a))
+    return fill_long(long_view(a), p);
   bins_at<I> const at(a, p);
   carver work(p.work);
   kept<V, I, O> const k(a, at, work);
@@ -232,6 +247,8 @@ void fill(view<V, I, O> a, plan_view const& p) {
 
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
+  if (is_long(a))
+    return multiply_long(alpha, long_view(a), x, beta, y, p, stream);
   bins_at<I> const at(a, p);
   carver work(p.work);
   kept<V, I, O> const k(a, at, work);

@@ -3,6 +3,7 @@
 // Products over compressed rows, those of a csr or those that a plan makes of other entries: which
 // of the ways of rows.cuh and tiles.cuh, and with what.
 #pragma once
+#include "cuda/long_rows.cuh"
 #include "cuda/scale.cuh"
 #include "cuda/spmv/rows.cuh"
 #include "cuda/spmv/tiles.cuh"
@@ -193,7 +194,15 @@ struct compressed {
   V const* val;
   bool is_across;
 
+  /// Rows that are longer than tiles, where no way is asked for.
+  bool is_long(plan_view const& p) const {
+    return !is_across && p.wanted == spmv_method::automatic && are_long(lines, nnz);
+  }
+  long_rows<V, I, O> long_view() const { return {lines, across, nnz, ptr, index, val}; }
+
   std::size_t prepare(plan_view& p) const {
+    if (is_long(p))
+      return long_bytes(long_view(), p);
     if (is_across)
       return prepare_turned<V>(across, nnz, true, p);
     carver work;
@@ -201,6 +210,8 @@ struct compressed {
     return work.used();
   }
   void fill(plan_view& p) const {
+    if (is_long(p))
+      return fill_long(long_view(), p);
     if (is_across) {
       scratch<I> const line(static_cast<std::size_t>(nnz), p.stream);
       expand_rows(lines, nnz, ptr, line.get(), p.stream);
@@ -210,6 +221,8 @@ struct compressed {
     fill_lines<V>(lines, nnz, ptr, p, work);
   }
   void multiply(V alpha, V const* x, V beta, V* y, plan_view const& p, void* stream) const {
+    if (is_long(p))
+      return multiply_long(alpha, long_view(), x, beta, y, p, stream);
     if (is_across)
       return run_turned<V, I, O>(alpha, across, nnz, nullptr, val, x, beta, y, p, stream);
     carver work(p.work);

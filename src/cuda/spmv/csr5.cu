@@ -13,17 +13,17 @@
 // warps in order. Rows that blocks share wait in the workspace: whichever block comes last adds the
 // pieces, in an order that the matrix alone decides, so one launch does and bits stay the same.
 //
-// Where rows are longer than tiles csr5_long.cuh takes over.
+// Where rows are longer than tiles long_rows.cuh takes over.
 //
 // Bytes that must move, double with 32-bit indices: 12 an entry, 4 for each sigma entries, 8 a row
 // and 8 a column.
 #include "tulle/format/csr5.hpp"
 
 #include "cuda/instantiate.cuh"
+#include "cuda/long_rows.cuh"
 #include "cuda/primitive/arrive.cuh"
 #include "cuda/primitive/warp.cuh"
 #include "cuda/scale.cuh"
-#include "cuda/spmv/csr5_long.cuh"
 #include "cuda/workspace.cuh"
 
 #include <vector>
@@ -447,20 +447,23 @@ tiles_shape shape_of(view<V, I, O> const& a, plan_view const& p) {
 }
 
 template <class V, class I, class O>
+long_rows<V, I, O> long_view(view<V, I, O> const& a) {
+  return {a.rows, a.cols, a.nnz, a.row_ptr, a.col, a.val, a.tile_ptr, true};
+}
+template <class V, class I, class O>
+bool is_long(view<V, I, O> const& a) {
+  return a.omega == 32 && a.sigma == long_steps && are_long(a.rows, a.nnz);
+}
+
+template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   if (p.transposed)
     refuse("csr5", "transposed products have no kernel; csr has one");
   p.method = "tiles";
   if (a.nnz == 0)
     return 0;
-  if (is_long(a)) {
-    p.method = is_x_cached(a) ? "tiles of long rows" : "tiles of long rows, by columns";
-    int device = 0, blocks = 0;
-    TULLE_CUDA(cudaGetDevice, &device);
-    TULLE_CUDA(cudaDeviceGetAttribute, &blocks, cudaDevAttrMultiProcessorCount, device);
-    p.info[2] = blocks;
-    return long_bytes(a);
-  }
+  if (is_long(a))
+    return long_bytes(long_view(a), p);
   std::int64_t const entries = std::int64_t{32} * a.sigma;
   double const average = static_cast<double>(entries) * static_cast<double>(a.rows) / a.nnz;
   double const sums = room_factor * average + room_more;
@@ -486,7 +489,7 @@ void fill(view<V, I, O> const& a, plan_view const& p) {
   if (a.nnz == 0)
     return;
   if (is_long(a))
-    return order_long(a, p);
+    return fill_long(long_view(a), p);
   auto const blocks = static_cast<std::size_t>(shape_of(a, p).blocks) + 1;
   TULLE_CUDA(cudaMemsetAsync, p.work, 0, blocks * (2 * sizeof(V) + sizeof(unsigned)),
              static_cast<cudaStream_t>(p.stream));
@@ -496,7 +499,7 @@ template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
           void* stream) {
   if (is_long(a))
-    return multiply_long(alpha, a, x, beta, y, p.work, static_cast<std::size_t>(p.info[2]), stream);
+    return multiply_long(alpha, long_view(a), x, beta, y, p, stream);
   tiles_shape const s = shape_of(a, p);
   if (a.nnz == 0 || s.is_filled) {
     scale(beta, y, static_cast<std::size_t>(a.rows), stream);

@@ -4,10 +4,12 @@
 //
 // Greathouse & Daga, SC 2014: a thread block a row block. Rows that share one are multiplied in
 // order into shared memory and then added up, as many lanes a row as there are; a long row is added
-// up by all threads, or by those of several blocks.
+// up by all threads, or by those of several blocks. Where nearly all entries are of long rows,
+// long_rows.cuh takes over.
 #include "tulle/format/csr_adaptive.hpp"
 
 #include "cuda/each.cuh"
+#include "cuda/long_rows.cuh"
 #include "cuda/spmv/ell_rows.cuh"
 #include "cuda/spmv/parts.cuh"
 #include "cuda/spmv/rows.cuh"
@@ -146,9 +148,16 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class V, class I, class O>
+long_rows<V, I, O> long_view(view<V, I, O> const& a) {
+  return {a.rows, a.cols, a.nnz, a.row_ptr, a.col, a.val};
+}
+
+template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed)
     refuse("csr_adaptive", "transposed products have no kernel; those of csr and csc do");
+  if (are_long(a.rows, a.nnz))
+    return long_bytes(long_view(a), p);
   auto const blocks = static_cast<std::size_t>(a.blocks);
   p.info[0] = static_cast<std::int64_t>(fold<sum>(blocks, p.stream, [=] __device__(std::size_t b) {
     return a.row_block[b] == a.row_block[b + 1];
@@ -161,6 +170,8 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
 
 template <class V, class I, class O>
 void fill(view<V, I, O> a, plan_view const& p) {
+  if (are_long(a.rows, a.nnz))
+    return fill_long(long_view(a), p);
   auto const parts = p.info[0] == 0 ? 0 : static_cast<std::size_t>(a.blocks);
   carver work(p.work);
   row_parts<V>(parts, work).clear(parts, p.stream);
@@ -168,6 +179,8 @@ void fill(view<V, I, O> a, plan_view const& p) {
 
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
+  if (are_long(a.rows, a.nnz))
+    return multiply_long(alpha, long_view(a), x, beta, y, p, stream);
   auto const blocks = static_cast<std::size_t>(a.blocks);
   carver work(p.work);
   row_parts<V> const parts(p.info[0] == 0 ? 0 : blocks, work);

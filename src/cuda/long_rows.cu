@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-
-// Tiles of csr5 where rows are longer than tiles: most of them lie within a row, and a warp adds
-// one up without looking at descriptors. Rows that tiles share are added in a second launch, from a
-// sum for each tile, in order.
-//
-// Such rows reach over all of x, and the product waits for its sectors from the second-level cache.
-// So where x does not fit the first one, tiles go by their first column: a block stays on its
-// multiprocessor and takes a share of them, whose part of x is small. The order is the plan's.
-#pragma once
-#include "tulle/format/csr5.hpp"
-
-#include "cuda/instantiate.cuh"
-#include "cuda/primitive/warp.cuh"
+#include "cuda/each.cuh"
+#include "cuda/long_rows.cuh"
+#include "cuda/primitive/search.cuh"
 #include "cuda/turn.cuh"
-#include "cuda/workspace.cuh"
+#include "cuda/types.hpp"
 
 namespace tulle::simt {
 namespace {
 
-// H200, shares of the bound of csr, tiles of 4 steps / 8 / by descriptors with 12: dense 2048 .97,
-// .79, .73; lp .46, .42, .39; in float dense .64, .61, .49, lp .49, .38, .30. Tiles in their own
-// order: lp .42, in float .32. Two blocks of 768 threads: dense .65, lp .40.
-constexpr int steps = 4;
+// H200, shares of the bound of csr, tiles of 4 steps / 8 / by descriptors of csr5 with 12: dense
+// 2048 .97, .79, .73; lp .46, .42, .39; in float dense .64, .61, .49, lp .49, .38, .30. Tiles in
+// their own order: lp .42, in float .32. Two blocks of 768 threads: dense .65, lp .40. us of a
+// product, the kernel of the format before and this one, lp and dense: csr 99, 80 and 17.9, 16.0;
+// acsr 94, 80 and 16.8, 16.0; csr_adaptive 91, 78 and 21.5, 16.0; the best csr of cuSPARSE 85, 21.
+constexpr int steps = long_steps;
 constexpr int long_threads = 1024; // of a block: one on each multiprocessor
 constexpr int join_threads = 256;
 constexpr std::size_t cached_x = 128 << 10; // bytes that stay in the first-level cache anyway
 
-template <class V, class O>
+template <class V, class I, class O>
 struct long_tiles {
   O tiles;
-  O const* order; // of tiles, where !is_in_order
+  row_mark<I> const* first; // row of each, and of the next; marks are not looked at
+  O const* order;           // of tiles, where !is_in_order
   bool is_in_order;
   V* head; // of each: what belongs to the row that is open at its beginning
   V* tail; // and to the one that is open at its end
 
-  long_tiles(carver& work, O tiles, bool is_in_order)
-      : tiles(tiles), order(work.take<O>(is_in_order ? 0 : static_cast<std::size_t>(tiles))),
-        is_in_order(is_in_order), head(work.take<V>(static_cast<std::size_t>(tiles))),
-        tail(work.take<V>(static_cast<std::size_t>(tiles))) {}
+  long_tiles(long_rows<V, I, O> const& a, carver& work)
+      : tiles(static_cast<O>(a.nnz / (32 * steps))),
+        is_in_order(static_cast<std::size_t>(a.cols) * sizeof(V) <= cached_x) {
+    auto const n = static_cast<std::size_t>(tiles);
+    first = a.first_row ? a.first_row : work.take<row_mark<I>>(n + 1);
+    order = work.take<O>(is_in_order ? 0 : n);
+    head = work.take<V>(n);
+    tail = work.take<V>(n);
+  }
+  __device__ I row_of(std::size_t t) const {
+    return static_cast<I>(first[t] & ~detail::csr5_mark<I>);
+  }
 };
 
 template <class V, class I, class O>
@@ -45,7 +46,7 @@ struct tile_entries {
   I col[steps];
   V val[steps];
 
-  __device__ tile_entries(csr5_view<V, I, O, space::device> const& a, std::size_t tile) {
+  __device__ tile_entries(long_rows<V, I, O> const& a, std::size_t tile) {
     std::size_t const at = tile * (32 * steps) + threadIdx.x % 32;
 #pragma unroll
     for (int k = 0; k < steps; ++k) {
@@ -57,9 +58,8 @@ struct tile_entries {
 
 /// The parts of a tile that is not all of one row: a whole row goes to y.
 template <class V, class I, class O>
-__device__ void add_rows(V const (&product)[steps], V alpha,
-                         csr5_view<V, I, O, space::device> const& a, std::int64_t begin, I row,
-                         V beta, V* y, V* head, V* tail) {
+__device__ void add_rows(V const (&product)[steps], V alpha, long_rows<V, I, O> const& a,
+                         std::int64_t begin, I row, V beta, V* y, V* head, V* tail) {
   std::int64_t const end = begin + 32 * steps;
   for (; row < a.rows && a.row_ptr[row] < end; ++row) {
     std::int64_t const row_begin = a.row_ptr[row], row_end = a.row_ptr[row + 1];
@@ -68,7 +68,8 @@ __device__ void add_rows(V const (&product)[steps], V alpha,
     V sum = 0;
 #pragma unroll
     for (int k = 0; k < steps; ++k) {
-      std::int64_t const at = begin + threadIdx.x % 32 * steps + k;
+      int const of_lane = threadIdx.x % 32;
+      std::int64_t const at = begin + (a.is_turned ? of_lane * steps + k : of_lane + 32 * k);
       if (at >= row_begin && at < row_end)
         sum += product[k];
     }
@@ -84,8 +85,8 @@ __device__ void add_rows(V const (&product)[steps], V alpha,
 
 template <class V, class I, class O>
 __global__ void __launch_bounds__(long_threads, 1)
-    long_kernel(V alpha, csr5_view<V, I, O, space::device> a, V const* __restrict__ x, V beta,
-                V* __restrict__ y, long_tiles<V, O> t) {
+    long_kernel(V alpha, long_rows<V, I, O> a, V const* __restrict__ x, V beta, V* __restrict__ y,
+                long_tiles<V, I, O> t) {
   constexpr int warps = long_threads / 32;
   wait_for_launch_before();
   let_next_launch_begin();
@@ -104,8 +105,7 @@ __global__ void __launch_bounds__(long_threads, 1)
 #pragma unroll
     for (int k = 0; k < steps; ++k)
       product[k] = __ldg(x + e.col[k]);
-    auto const first = static_cast<I>(a.tile_ptr[tile] & ~detail::csr5_mark<I>);
-    auto const behind = static_cast<I>(a.tile_ptr[tile + 1] & ~detail::csr5_mark<I>);
+    I const first = t.row_of(tile), behind = t.row_of(tile + 1);
 #pragma unroll
     for (int k = 0; k < steps; ++k)
       product[k] *= e.val[k];
@@ -135,9 +135,8 @@ __global__ void __launch_bounds__(long_threads, 1)
 /// A warp a row, of those that no tile has whole: those of several tiles, of the entries behind the
 /// last tile, and empty ones.
 template <class V, class I, class O>
-__global__ void join_long_kernel(V alpha, csr5_view<V, I, O, space::device> a,
-                                 V const* __restrict__ x, V beta, V* __restrict__ y,
-                                 long_tiles<V, O> t) {
+__global__ void join_long_kernel(V alpha, long_rows<V, I, O> a, V const* __restrict__ x, V beta,
+                                 V* __restrict__ y, long_tiles<V, I, O> t) {
   std::size_t const row = (blockIdx.x * std::size_t{join_threads} + threadIdx.x) / 32;
   if (row >= static_cast<std::size_t>(a.rows))
     return;
@@ -161,58 +160,56 @@ __global__ void join_long_kernel(V alpha, csr5_view<V, I, O, space::device> a,
     update(y + row, alpha, sum, beta);
 }
 
-template <class V, class I, class O>
-__global__ void first_columns_kernel(csr5_view<V, I, O, space::device> a, O tiles, I* first) {
-  std::size_t const t = blockIdx.x * std::size_t{join_threads} + threadIdx.x;
-  if (t < static_cast<std::size_t>(tiles))
-    first[t] = a.col[t * (32 * steps)];
-}
+} // namespace
 
 template <class V, class I, class O>
-O tiles_of(csr5_view<V, I, O, space::device> const& a) {
-  return static_cast<O>(a.nnz / (32 * steps));
-}
-/// At most half of the tiles have a row's end in them.
-template <class V, class I, class O>
-bool is_long(csr5_view<V, I, O, space::device> const& a) {
-  return a.omega == 32 && a.sigma == steps && tiles_of(a) > 0 && a.nnz / (64 * steps) >= a.rows;
-}
-template <class V, class I, class O>
-bool is_x_cached(csr5_view<V, I, O, space::device> const& a) {
-  return static_cast<std::size_t>(a.cols) * sizeof(V) <= cached_x;
-}
-template <class V, class I, class O>
-std::size_t long_bytes(csr5_view<V, I, O, space::device> const& a) {
+std::size_t long_bytes(long_rows<V, I, O> const& a, plan_view& p) {
   carver work;
-  long_tiles<V, O>(work, tiles_of(a), is_x_cached(a));
+  long_tiles<V, I, O> const t(a, work);
+  p.method = t.is_in_order ? "tiles of long rows" : "tiles of long rows, by columns";
   return work.used();
 }
+
 template <class V, class I, class O>
-void order_long(csr5_view<V, I, O, space::device> const& a, plan_view const& p) {
-  if (is_x_cached(a))
-    return;
-  O const tiles = tiles_of(a);
-  auto const n = static_cast<std::size_t>(tiles);
+void fill_long(long_rows<V, I, O> const& a, plan_view const& p) {
   carver work(p.work);
-  long_tiles<V, O> const t(work, tiles, false);
-  scratch<I> const first(n, p.stream), sorted(n, p.stream);
-  launch(first_columns_kernel<V, I, O>, ceil_div(n, std::size_t{join_threads}), join_threads,
-         p.stream, a, tiles, first.get());
-  order_by(a.cols, tiles, static_cast<I const*>(first.get()), sorted.get(), const_cast<O*>(t.order),
-           p.stream);
+  long_tiles<V, I, O> const t(a, work);
+  auto const n = static_cast<std::size_t>(t.tiles);
+  if (!a.first_row)
+    each(n + 1, p.stream, [a, first = const_cast<row_mark<I>*>(t.first)] __device__(std::size_t k) {
+      first[k] = static_cast<row_mark<I>>(
+          upper_bound(a.row_ptr, static_cast<O>(a.rows) + 1, static_cast<O>(k * (32 * steps))) - 1);
+    });
+  if (t.is_in_order)
+    return;
+  scratch<I> const column(n, p.stream), sorted(n, p.stream);
+  each(n, p.stream, [a, column = column.get()] __device__(std::size_t k) {
+    column[k] = a.col[k * (32 * steps)];
+  });
+  order_by(a.cols, t.tiles, static_cast<I const*>(column.get()), sorted.get(),
+           const_cast<O*>(t.order), p.stream);
 }
 
-/// blocks: as many as the device has multiprocessors.
 template <class V, class I, class O>
-void multiply_long(V alpha, csr5_view<V, I, O, space::device> const& a, V const* x, V beta, V* y,
-                   void* work, std::size_t blocks, void* stream) {
-  carver at(work);
-  long_tiles<V, O> const t(at, tiles_of(a), is_x_cached(a));
-  launch_early(long_kernel<V, I, O>, blocks, long_threads, stream, alpha, a, x, beta, y, t);
+void multiply_long(V alpha, long_rows<V, I, O> const& a, V const* x, V beta, V* y,
+                   plan_view const& p, void* stream) {
+  carver work(p.work);
+  long_tiles<V, I, O> const t(a, work);
+  int device = 0, blocks = 0;
+  TULLE_CUDA(cudaGetDevice, &device);
+  TULLE_CUDA(cudaDeviceGetAttribute, &blocks, cudaDevAttrMultiProcessorCount, device);
+  launch_early(long_kernel<V, I, O>, static_cast<std::size_t>(blocks), long_threads, stream, alpha,
+               a, x, beta, y, t);
   launch_early(join_long_kernel<V, I, O>,
                ceil_div(static_cast<std::size_t>(a.rows) * 32, std::size_t{join_threads}),
                join_threads, stream, alpha, a, x, beta, y, t);
 }
 
-} // namespace
+#define TULLE_LONG_ROWS(tag, V, I, O)                                                              \
+  template std::size_t long_bytes(long_rows<V, I, O> const&, plan_view&);                          \
+  template void fill_long(long_rows<V, I, O> const&, plan_view const&);                            \
+  template void multiply_long(V, long_rows<V, I, O> const&, V const*, V, V*, plan_view const&,     \
+                              void*);
+TULLE_TYPES(TULLE_LONG_ROWS)
+
 } // namespace tulle::simt

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Products where rows are longer than tiles of 128 entries: most tiles lie within a row, and a warp
+// adds one up. Rows that tiles share are added in a second launch, from a sum for each tile, in
+// order.
+//
+// Such rows reach over all of x, and the product waits for its sectors from the second-level cache.
+// So where x does not fit the first one, tiles go by their first column: a block stays on its
+// multiprocessor and takes a share of them, whose part of x is small. The order is the plan's.
+#pragma once
+#include "tulle/format/csr5.hpp"
+
+#include "cuda/instantiate.cuh"
+#include "cuda/workspace.cuh"
+
+namespace tulle::simt {
+
+constexpr int long_steps = 4; // of a tile: so many entries of each lane of a warp
+
+/// A row as csr5 has it for a tile.
+template <class I>
+using row_mark = detail::csr5_pointer<I>;
+
+template <class V, class I, class O>
+struct long_rows {
+  I rows, cols;
+  O nnz;
+  O const* row_ptr;
+  I const* col;
+  V const* val;
+  row_mark<I> const* first_row = nullptr; // of each tile and the next; nullptr: the plan has them
+  bool is_turned = false;                 // a lane has consecutive entries, as in csr5
+};
+
+/// At most half of the tiles have a row's end in them.
+template <class I, class O>
+bool are_long(I rows, O nnz) {
+  return nnz / (64 * long_steps) > 0 && nnz / (64 * long_steps) >= rows;
+}
+
+/// What the plan's workspace has; names the method.
+template <class V, class I, class O>
+std::size_t long_bytes(long_rows<V, I, O> const& a, plan_view& p);
+template <class V, class I, class O>
+void fill_long(long_rows<V, I, O> const& a, plan_view const& p);
+template <class V, class I, class O>
+void multiply_long(V alpha, long_rows<V, I, O> const& a, V const* x, V beta, V* y,
+                   plan_view const& p, void* stream);
+
+} // namespace tulle::simt
