@@ -32,11 +32,18 @@ struct long_rows {
   bool is_turned = false;                 // a lane has consecutive entries, as in csr5
 };
 
+// A warp joins the tiles of a row: matrices that have a longer one go other ways where there are
+// others.
+constexpr int most_joined_bits = 17;
+
 /// At most half of the tiles have a row's end in them.
 template <class I, class O>
 bool are_long(I rows, O nnz) {
   return nnz / (64 * long_steps) > 0 && nnz / (64 * long_steps) >= rows;
 }
+/// The same, and none is too long. Waits for the stream.
+template <class I, class O>
+bool are_long_and_even(I rows, O nnz, O const* row_ptr, void* stream);
 
 /// What the plan's workspace has; names the method.
 template <class V, class I, class O>

@@ -204,7 +204,7 @@ long_rows<V, I, O> long_view(view<V, I, O> const& a) {
 }
 template <class V, class I, class O>
 bool is_long(view<V, I, O> const& a) {
-  return !a.streams && are_long(a.rows, a.nnz);
+  return !a.streams && are_long(a.rows, a.nnz) && a.bins <= most_joined_bits;
 }
 
 template <class V, class I, class O>

@@ -22,7 +22,7 @@ enum class way : std::int64_t { nothing, groups, blocks, merge, segments };
 constexpr std::int64_t long_average = 16; // from here on a group of lanes has enough to do
 constexpr std::int64_t even = 2;          // rows up to this times the average are of one length
 
-enum : int { chosen_way, chosen_width, is_turned }; // of plan_view::info
+enum : int { chosen_way, chosen_width, is_turned, is_long }; // of plan_view::info
 
 template <class I, class O>
 __global__ void longest_row_kernel(I rows, O const* row_ptr, unsigned long long* longest_row) {
@@ -194,14 +194,12 @@ struct compressed {
   V const* val;
   bool is_across;
 
-  /// Rows that are longer than tiles, where no way is asked for.
-  bool is_long(plan_view const& p) const {
-    return !is_across && p.wanted == spmv_method::automatic && are_long(lines, nnz);
-  }
   long_rows<V, I, O> long_view() const { return {lines, across, nnz, ptr, index, val}; }
 
   std::size_t prepare(plan_view& p) const {
-    if (is_long(p))
+    p.info[is_long] = !is_across && p.wanted == spmv_method::automatic &&
+                      are_long_and_even(lines, nnz, ptr, p.stream);
+    if (p.info[is_long] != 0)
       return long_bytes(long_view(), p);
     if (is_across)
       return prepare_turned<V>(across, nnz, true, p);
@@ -210,7 +208,7 @@ struct compressed {
     return work.used();
   }
   void fill(plan_view& p) const {
-    if (is_long(p))
+    if (p.info[is_long] != 0)
       return fill_long(long_view(), p);
     if (is_across) {
       scratch<I> const line(static_cast<std::size_t>(nnz), p.stream);
@@ -221,7 +219,7 @@ struct compressed {
     fill_lines<V>(lines, nnz, ptr, p, work);
   }
   void multiply(V alpha, V const* x, V beta, V* y, plan_view const& p, void* stream) const {
-    if (is_long(p))
+    if (p.info[is_long] != 0)
       return multiply_long(alpha, long_view(), x, beta, y, p, stream);
     if (is_across)
       return run_turned<V, I, O>(alpha, across, nnz, nullptr, val, x, beta, y, p, stream);

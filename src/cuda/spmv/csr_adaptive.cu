@@ -156,7 +156,8 @@ template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed)
     refuse("csr_adaptive", "transposed products have no kernel; those of csr and csc do");
-  if (are_long(a.rows, a.nnz))
+  p.info[1] = are_long_and_even(a.rows, a.nnz, a.row_ptr, p.stream);
+  if (p.info[1] != 0)
     return long_bytes(long_view(a), p);
   auto const blocks = static_cast<std::size_t>(a.blocks);
   p.info[0] = static_cast<std::int64_t>(fold<sum>(blocks, p.stream, [=] __device__(std::size_t b) {
@@ -170,7 +171,7 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
 
 template <class V, class I, class O>
 void fill(view<V, I, O> a, plan_view const& p) {
-  if (are_long(a.rows, a.nnz))
+  if (p.info[1] != 0)
     return fill_long(long_view(a), p);
   auto const parts = p.info[0] == 0 ? 0 : static_cast<std::size_t>(a.blocks);
   carver work(p.work);
@@ -179,7 +180,7 @@ void fill(view<V, I, O> a, plan_view const& p) {
 
 template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p, void* stream) {
-  if (are_long(a.rows, a.nnz))
+  if (p.info[1] != 0)
     return multiply_long(alpha, long_view(a), x, beta, y, p, stream);
   auto const blocks = static_cast<std::size_t>(a.blocks);
   carver work(p.work);
