@@ -162,16 +162,6 @@ __global__ void join_long_kernel(V alpha, long_rows<V, I, O> a, V const* __restr
 
 } // namespace
 
-template <class I, class O>
-bool are_long_and_even(I rows, O nnz, O const* row_ptr, void* stream) {
-  if (!are_long(rows, nnz))
-    return false;
-  std::size_t const longest =
-      fold<greatest>(static_cast<std::size_t>(rows), stream,
-                     [row_ptr] __device__(std::size_t i) { return row_ptr[i + 1] - row_ptr[i]; });
-  return longest <= std::size_t{1} << most_joined_bits;
-}
-
 template <class V, class I, class O>
 std::size_t long_bytes(long_rows<V, I, O> const& a, plan_view& p) {
   carver work;
@@ -221,7 +211,5 @@ void multiply_long(V alpha, long_rows<V, I, O> const& a, V const* x, V beta, V* 
   template void multiply_long(V, long_rows<V, I, O> const&, V const*, V, V*, plan_view const&,     \
                               void*);
 TULLE_TYPES(TULLE_LONG_ROWS)
-template bool are_long_and_even(std::int32_t, std::int32_t, std::int32_t const*, void*);
-template bool are_long_and_even(std::int64_t, std::int64_t, std::int64_t const*, void*);
 
 } // namespace tulle::simt

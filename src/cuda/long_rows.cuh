@@ -11,6 +11,7 @@
 #include "tulle/format/csr5.hpp"
 
 #include "cuda/instantiate.cuh"
+#include "cuda/turn.cuh"
 #include "cuda/workspace.cuh"
 
 namespace tulle::simt {
@@ -31,6 +32,11 @@ struct long_rows {
   row_mark<I> const* first_row = nullptr; // of each tile and the next; nullptr: the plan has them
   bool is_turned = false;                 // a lane has consecutive entries, as in csr5
 };
+/// Those of a view that has csr's arrays.
+template <class V, class I, class O, template <class, class, class, space> class View>
+long_rows<V, I, O> long_view(View<V, I, O, space::device> const& a) {
+  return {a.rows, a.cols, a.nnz, a.row_ptr, a.col, a.val};
+}
 
 // A warp joins the tiles of a row: matrices that have a longer one go other ways where there are
 // others.
@@ -43,7 +49,10 @@ bool are_long(I rows, O nnz) {
 }
 /// The same, and none is too long. Waits for the stream.
 template <class I, class O>
-bool are_long_and_even(I rows, O nnz, O const* row_ptr, void* stream);
+bool are_long_and_even(I rows, O nnz, O const* row_ptr, void* stream) {
+  return are_long(rows, nnz) && longest_row(rows, row_ptr, stream) <= std::int64_t{1}
+                                                                          << most_joined_bits;
+}
 
 /// What the plan's workspace has; names the method.
 template <class V, class I, class O>

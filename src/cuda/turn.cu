@@ -4,6 +4,7 @@
 #include "cuda/turn.cuh"
 #include "cuda/workspace.cuh"
 
+#include <algorithm>
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -34,6 +35,22 @@ __global__ void pointers_kernel(I lines, O nnz, I const* key, O* ptr) {
   I const to = k == static_cast<std::size_t>(nnz) ? lines : key[k];
   for (I i = from; i < to; ++i)
     ptr[i + 1] = static_cast<O>(k);
+}
+
+template <class I, class O>
+__global__ void longest_row_kernel(I rows, O const* row_ptr, unsigned long long* longest_row) {
+  __shared__ unsigned long long most;
+  if (threadIdx.x == 0)
+    most = 0;
+  __syncthreads();
+  unsigned long long mine = 0;
+  for (std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
+       i < static_cast<std::size_t>(rows); i += std::size_t{gridDim.x} * threads)
+    mine = max(mine, static_cast<unsigned long long>(row_ptr[i + 1] - row_ptr[i]));
+  atomicMax(&most, mine);
+  __syncthreads();
+  if (threadIdx.x == 0)
+    atomicMax(longest_row, most);
 }
 
 template <class I, class O>
@@ -92,6 +109,15 @@ void line_pointers(I lines, O nnz, I const* key, O* ptr, void* stream) {
 
 // Each row's number where it begins, then the greatest so far. ms from csr to coo so, and with a
 // search of row_ptr for each entry: lattice 4000000 .30, .46; fem 500000 .46, .67.
+template <class I, class O>
+std::int64_t longest_row(I rows, O const* row_ptr, void* stream) {
+  counter const most(stream);
+  launch(longest_row_kernel<I, O>,
+         std::min<std::size_t>(ceil_div<std::size_t>(rows, threads), 1024), threads, stream, rows,
+         row_ptr, most.get());
+  return most.value();
+}
+
 template <class I, class O>
 void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream) {
   if (nnz == 0)
@@ -181,6 +207,7 @@ void order_by_count(std::size_t n, unsigned* count, I* order, void* stream) {
 #define TULLE_ORDER(I, O)                                                                          \
   template void line_pointers(I, O, I const*, O*, void*);                                          \
   template void expand_rows(I, O, O const*, I*, void*);                                            \
+  template std::int64_t longest_row(I, O const*, void*);                                           \
   template void order_by(I, O, I const*, O const*, I*, O*, void*, std::size_t&, void*);            \
   template void order_by(I, O, I const*, I*, O*, void*);                                           \
   template void order_by(I, I, O, I const*, I const*, I*, O*, void*);

@@ -3,6 +3,7 @@
 // Entries put in the order of other lines than they are stored by, once a plan.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace tulle::simt {
 
@@ -17,6 +18,10 @@ void line_pointers(I lines, O nnz, I const* key, O* ptr, void* stream);
 /// The row of each entry.
 template <class I, class O>
 void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream);
+
+/// The length of the longest row. Waits for it.
+template <class I, class O>
+std::int64_t longest_row(I rows, O const* row_ptr, void* stream);
 
 /// The order of keys in [0, lines), equal ones as they are stored: perm has the place of each.
 template <class I, class O>

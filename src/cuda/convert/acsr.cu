@@ -3,7 +3,7 @@
 // csr to acsr: its arrays, and rows in the order of their bins.
 #include "tulle/format/acsr.hpp"
 
-#include "cuda/convert/padded.cuh"
+#include "cuda/convert/convert.cuh"
 #include "cuda/turn.cuh"
 
 namespace tulle::simt {
@@ -22,7 +22,8 @@ acsr_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, acsr_op
   auto const rows = to.copy(c.view);
   if (n == 0)
     return {unchecked, rows, I(0), to.zeros<I>(1), nullptr, o.streams};
-  auto const bins = static_cast<I>(detail::bin_of(longest_row(c.view, to.stream())) + 1);
+  auto const bins =
+      static_cast<I>(detail::bin_of(longest_row(c.view.rows, c.view.row_ptr, to.stream())) + 1);
   scratch<I> const key(n, to.stream()), sorted(n, to.stream());
   scratch<O> const order(n, to.stream()), ptr(static_cast<std::size_t>(bins) + 1, to.stream());
   each(n, to.stream(), [row_ptr = rows.row_ptr, key = key.get()] __device__(std::size_t i) {

@@ -39,8 +39,7 @@ I* sliced_order(bcsr_view<V, I, O, space::device> const& b, bsell_options const&
   O const* const ptr = b.block_ptr;
   auto const sigma = static_cast<std::size_t>(o.sigma);
   auto const chunk = static_cast<std::size_t>(o.chunk);
-  auto const longest = static_cast<I>(
-      fold<greatest>(n, stream, [=] __device__(std::size_t i) { return ptr[i + 1] - ptr[i]; }));
+  auto const longest = static_cast<I>(longest_row(static_cast<I>(n), ptr, stream));
   scratch<I> const key(n, stream), rank(n, stream), sorted(n, stream);
   scratch<O> const order(n, stream), slice(n, stream);
   each(n, stream, [=, key = key.get(), rank = rank.get()] __device__(std::size_t i) {

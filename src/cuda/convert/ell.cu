@@ -11,7 +11,7 @@ ell_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, ell_opti
                                           result const& to) {
   detail::check_limit("ell", o.limit);
   canonical<V, I, O> const c(a, to.stream());
-  auto const width = static_cast<I>(longest_row(c.view, to.stream()));
+  auto const width = static_cast<I>(longest_row(c.view.rows, c.view.row_ptr, to.stream()));
   detail::check_room("ell", detail::ell_bytes<V>(static_cast<std::size_t>(a.rows), width),
                      detail::bytes_of(c.view), o.limit);
   auto b = first_entries(c.view, width, to);

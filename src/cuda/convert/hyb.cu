@@ -30,9 +30,10 @@ hyb_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, hyb_opti
   detail::check_hyb_options(o);
   canonical<V, I, O> const c(a, to.stream());
   auto const n = static_cast<std::size_t>(a.rows);
-  std::size_t const width =
-      o.width == 0 ? width_by_lengths(c.view, to.stream())
-                   : std::min(static_cast<std::size_t>(o.width), longest_row(c.view, to.stream()));
+  std::size_t const width = o.width == 0 ? width_by_lengths(c.view, to.stream())
+                                         : std::min(static_cast<std::size_t>(o.width),
+                                                    static_cast<std::size_t>(longest_row(
+                                                        c.view.rows, c.view.row_ptr, to.stream())));
   scratch<O> const rest_ptr(n + 1, to.stream());
   each(n, to.stream(),
        [=, row_ptr = c.view.row_ptr, rest = rest_ptr.get()] __device__(std::size_t i) {

@@ -6,17 +6,10 @@
 
 #include "cuda/convert/beside.cuh"
 #include "cuda/convert/convert.cuh"
+#include "cuda/turn.cuh"
 
 namespace tulle::simt {
 namespace {
-
-/// The length of the longest row of a. Waits for it.
-template <class V, class I, class O>
-std::size_t longest_row(device_csr<V, I, O> const& a, void* stream) {
-  return fold<greatest>(
-      static_cast<std::size_t>(a.rows), stream,
-      [row_ptr = a.row_ptr] __device__(std::size_t i) { return row_ptr[i + 1] - row_ptr[i]; });
-}
 
 template <class V, class I, class O>
 struct padded_rows {

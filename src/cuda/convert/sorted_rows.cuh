@@ -4,7 +4,7 @@
 #pragma once
 #include "tulle/format/detail/jds_sections.hpp"
 
-#include "cuda/convert/padded.cuh"
+#include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/turn.cuh"
 
@@ -22,7 +22,7 @@ struct sorted_rows {
 template <class V, class I, class O>
 sorted_rows<I, O> sort_rows(device_csr<V, I, O> const& a, int split, result const& to) {
   auto const n = static_cast<std::size_t>(a.rows);
-  std::size_t const longest = longest_row(a, to.stream());
+  auto const longest = static_cast<std::size_t>(longest_row(a.rows, a.row_ptr, to.stream()));
   I* const perm = to.take<I>(n);
   sorted_rows<I, O> r{{n, longest, 0, 0, array<O>(longest + 2, O(0))}, perm};
   if (n == 0)

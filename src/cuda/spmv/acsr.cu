@@ -199,10 +199,6 @@ struct kept {
 };
 
 template <class V, class I, class O>
-long_rows<V, I, O> long_view(view<V, I, O> const& a) {
-  return {a.rows, a.cols, a.nnz, a.row_ptr, a.col, a.val};
-}
-template <class V, class I, class O>
 bool is_long(view<V, I, O> const& a) {
   return !a.streams && are_long(a.rows, a.nnz) && a.bins <= most_joined_bits;
 }

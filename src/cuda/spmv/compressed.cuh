@@ -24,31 +24,6 @@ constexpr std::int64_t even = 2;          // rows up to this times the average a
 
 enum : int { chosen_way, chosen_width, is_turned, is_long }; // of plan_view::info
 
-template <class I, class O>
-__global__ void longest_row_kernel(I rows, O const* row_ptr, unsigned long long* longest_row) {
-  __shared__ unsigned long long most;
-  if (threadIdx.x == 0)
-    most = 0;
-  __syncthreads();
-  unsigned long long mine = 0;
-  for (std::size_t i = blockIdx.x * std::size_t{row_threads} + threadIdx.x;
-       i < static_cast<std::size_t>(rows); i += std::size_t{gridDim.x} * row_threads)
-    mine = max(mine, static_cast<unsigned long long>(row_ptr[i + 1] - row_ptr[i]));
-  atomicMax(&most, mine);
-  __syncthreads();
-  if (threadIdx.x == 0)
-    atomicMax(longest_row, most);
-}
-
-template <class I, class O>
-std::int64_t longest_row(I rows, O const* row_ptr, void* stream) {
-  counter const most(stream);
-  launch(longest_row_kernel<I, O>,
-         std::min<std::size_t>(ceil_div<std::size_t>(rows, row_threads), 1024), row_threads, stream,
-         rows, row_ptr, most.get());
-  return most.value();
-}
-
 /// Room for the way that wants most of it.
 template <class V, class I, class O>
 shares<V, I> shares_of(I rows, O nnz, way w, carver& work) {

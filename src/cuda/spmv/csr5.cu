@@ -447,7 +447,7 @@ tiles_shape shape_of(view<V, I, O> const& a, plan_view const& p) {
 }
 
 template <class V, class I, class O>
-long_rows<V, I, O> long_view(view<V, I, O> const& a) {
+long_rows<V, I, O> long_tiles_of(view<V, I, O> const& a) {
   return {a.rows, a.cols, a.nnz, a.row_ptr, a.col, a.val, a.tile_ptr, true};
 }
 template <class V, class I, class O>
@@ -463,7 +463,7 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   if (a.nnz == 0)
     return 0;
   if (is_long(a))
-    return long_bytes(long_view(a), p);
+    return long_bytes(long_tiles_of(a), p);
   std::int64_t const entries = std::int64_t{32} * a.sigma;
   double const average = static_cast<double>(entries) * static_cast<double>(a.rows) / a.nnz;
   double const sums = room_factor * average + room_more;
@@ -489,7 +489,7 @@ void fill(view<V, I, O> const& a, plan_view const& p) {
   if (a.nnz == 0)
     return;
   if (is_long(a))
-    return fill_long(long_view(a), p);
+    return fill_long(long_tiles_of(a), p);
   auto const blocks = static_cast<std::size_t>(shape_of(a, p).blocks) + 1;
   TULLE_CUDA(cudaMemsetAsync, p.work, 0, blocks * (2 * sizeof(V) + sizeof(unsigned)),
              static_cast<cudaStream_t>(p.stream));
@@ -499,7 +499,7 @@ template <class V, class I, class O>
 void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
           void* stream) {
   if (is_long(a))
-    return multiply_long(alpha, long_view(a), x, beta, y, p, stream);
+    return multiply_long(alpha, long_tiles_of(a), x, beta, y, p, stream);
   tiles_shape const s = shape_of(a, p);
   if (a.nnz == 0 || s.is_filled) {
     scale(beta, y, static_cast<std::size_t>(a.rows), stream);

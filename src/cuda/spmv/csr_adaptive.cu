@@ -148,11 +148,6 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class V, class I, class O>
-long_rows<V, I, O> long_view(view<V, I, O> const& a) {
-  return {a.rows, a.cols, a.nnz, a.row_ptr, a.col, a.val};
-}
-
-template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed)
     refuse("csr_adaptive", "transposed products have no kernel; those of csr and csc do");
