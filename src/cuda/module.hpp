@@ -41,6 +41,7 @@ struct cuda_result {
   std::size_t workspace_limit; ///< of bytes beside the result, while it works
   void* owner;
   void* (*take)(void* owner, std::size_t bytes);
+  void (*give_all)(void* owner); ///< what was taken so far
 };
 
 /// One cell of the table of conversions; they wait for the device where sizes depend on what is
@@ -89,7 +90,7 @@ struct cuda_module {
 
 /// Versions, formats and structs of both sides must be one build's.
 #define TULLE_FORMAT(name, types, spmv) #name " "
-constexpr char const* cuda_module_version = "7 "
+constexpr char const* cuda_module_version = "8 "
 #include "tulle/format/formats.def"
     ;
 #undef TULLE_FORMAT

@@ -26,7 +26,10 @@ struct taken {
       return nullptr;
     }
   }
-  cuda_result result() { return {where.device, where.stream, where.workspace_limit, this, take}; }
+  static void give_all(void* self) noexcept { static_cast<taken*>(self)->blocks.clear(); }
+  cuda_result result() {
+    return {where.device, where.stream, where.workspace_limit, this, take, give_all};
+  }
 };
 
 struct device_maker {

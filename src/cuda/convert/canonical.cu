@@ -9,21 +9,22 @@
 #include <cstddef>
 
 namespace tulle::simt {
-namespace {
 
 // What a look at a csr finds.
-struct found {
+struct csr_found {
   unsigned long long inside;  // columns that do not ascend, less those where a row begins
   unsigned long long empty;   // rows
   unsigned long long pointer; // the first that is not what it should be; ~0: none is
   unsigned long long column;
 };
 
+namespace {
+
 // Columns may go down, or stay, from one row to the next alone: as often in all as there. So one
 // pass tells, without knowing the row of an entry; it reads no column that is not there, whatever
 // row_ptr has.
 template <class V, class I, class O>
-__global__ void look_kernel(device_csr<V, I, O> a, found* to) {
+__global__ void look_kernel(device_csr<V, I, O> a, csr_found* to) {
   auto const nnz = static_cast<std::size_t>(a.nnz);
   auto const rows = static_cast<std::size_t>(a.rows);
   std::size_t const step = gridDim.x * std::size_t{each_threads};
@@ -51,29 +52,13 @@ __global__ void look_kernel(device_csr<V, I, O> a, found* to) {
   fold_warp<least>(column, &to->column);
 }
 
+/// errc::bad_structure for what it found, if that is not right.
 template <class V, class I, class O>
-found look_at(device_csr<V, I, O> const& a, void* stream) {
-  detail::check_shape("csr", a.rows, a.cols);
-  if (a.row_ptr == nullptr && (a.rows != 0 || a.nnz != 0))
-    fail(errc::bad_structure, "csr: row_ptr is null, but it has %lld lines and %lld entries",
-         static_cast<long long>(a.rows), static_cast<long long>(a.nnz));
-  if (a.nnz < 0)
-    fail(errc::bad_structure, "csr: %lld entries; that may not be negative",
-         static_cast<long long>(a.nnz));
-  detail::check_present("csr: col", a.col, static_cast<std::size_t>(a.nnz));
-  detail::check_present("csr: val", a.val, static_cast<std::size_t>(a.nnz));
-  auto const s = static_cast<cudaStream_t>(stream);
-  std::size_t const n = static_cast<std::size_t>(std::max<O>(a.nnz, a.rows)) + 1;
-  scratch<found> const there(1, s);
-  TULLE_CUDA(cudaMemsetAsync, there.get(), 0xff, sizeof(found), s);
-  TULLE_CUDA(cudaMemsetAsync, there.get(), 0, offsetof(found, pointer), s);
-  launch(look_kernel<V, I, O>, std::min(fold_blocks, ceil_div(n, std::size_t{each_threads})),
-         each_threads, stream, a, there.get());
-  found const f = fetch(there.get(), 1, s)[0];
+void check_found(device_csr<V, I, O> const& a, csr_found const& f, void* stream) {
   if (f.pointer != ~0ull) {
     auto const i = static_cast<std::size_t>(f.pointer);
     auto const rows = static_cast<std::size_t>(a.rows);
-    auto const p = fetch(a.row_ptr + i, i < rows ? 2 : 1, s);
+    auto const p = fetch(a.row_ptr + i, i < rows ? 2 : 1, stream);
     if (i == 0 && p[0] != 0)
       fail(errc::bad_structure, "csr: row_ptr[0] is %lld, expected 0",
            static_cast<long long>(p[0]));
@@ -85,11 +70,33 @@ found look_at(device_csr<V, I, O> const& a, void* stream) {
   }
   if (f.column != ~0ull)
     fail(errc::bad_structure, "csr: col[%llu] is %lld, outside [0, %lld)", f.column,
-         static_cast<long long>(fetch(a.col + f.column, 1, s)[0]), static_cast<long long>(a.cols));
-  return f;
+         static_cast<long long>(fetch(a.col + f.column, 1, stream)[0]),
+         static_cast<long long>(a.cols));
 }
 
 } // namespace
+
+template <class V, class I, class O>
+csr_look<V, I, O>::csr_look(device_csr<V, I, O> const& a, void* stream, bool is_beside)
+    : a(a), stream(stream) {
+  detail::check_shape("csr", a.rows, a.cols);
+  if (a.row_ptr == nullptr && (a.rows != 0 || a.nnz != 0))
+    fail(errc::bad_structure, "csr: row_ptr is null, but it has %lld lines and %lld entries",
+         static_cast<long long>(a.rows), static_cast<long long>(a.nnz));
+  if (a.nnz < 0)
+    fail(errc::bad_structure, "csr: %lld entries; that may not be negative",
+         static_cast<long long>(a.nnz));
+  detail::check_present("csr: col", a.col, static_cast<std::size_t>(a.nnz));
+  detail::check_present("csr: val", a.val, static_cast<std::size_t>(a.nnz));
+  auto const s = static_cast<cudaStream_t>(stream);
+  std::size_t const n = static_cast<std::size_t>(std::max<O>(a.nnz, a.rows)) + 1;
+  found = std::make_unique<scratch<csr_found>>(1, s);
+  TULLE_CUDA(cudaMemsetAsync, found->get(), 0xff, sizeof(csr_found), s);
+  TULLE_CUDA(cudaMemsetAsync, found->get(), 0, offsetof(csr_found, pointer), s);
+  beside = std::make_unique<fork>(stream, is_beside);
+  launch(look_kernel<V, I, O>, std::min(fold_blocks, ceil_div(n, std::size_t{each_threads})),
+         each_threads, beside->side(0), a, found->get());
+}
 
 template <class V, class I, class O>
 scratch_csr<V, I, O> compress(I rows, I cols, O nnz, I const* row, I const* col, V const* val,
@@ -138,8 +145,11 @@ scratch_csr<V, I, O> compress(I rows, I cols, O nnz, I const* row, I const* col,
 }
 
 template <class V, class I, class O>
-canonical<V, I, O>::canonical(device_csr<V, I, O> const& a, void* stream) : view(a) {
-  found const f = look_at(a, stream);
+canonical<V, I, O>::canonical(csr_look<V, I, O> const& at) : view(at.a) {
+  device_csr<V, I, O> const& a = at.a;
+  void* const stream = at.stream;
+  csr_found const f = fetch(at.found->get(), 1, at.beside->side(0))[0];
+  check_found(a, f, stream);
   has_empty_rows = f.empty != 0;
   if (f.inside == 0)
     return;
@@ -151,6 +161,7 @@ canonical<V, I, O>::canonical(device_csr<V, I, O> const& a, void* stream) : view
 
 #define TULLE_CANONICAL(tag, V, I, O)                                                              \
   template scratch_csr<V, I, O> compress(I, I, O, I const*, I const*, V const*, void*);            \
+  template struct csr_look<V, I, O>;                                                               \
   template struct canonical<V, I, O>;
 TULLE_PRODUCT_TYPES(TULLE_CANONICAL)
 

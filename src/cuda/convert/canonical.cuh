@@ -5,6 +5,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
+#include "cuda/fork.cuh"
 #include "cuda/workspace.cuh"
 
 #include <memory>
@@ -28,14 +29,28 @@ template <class V, class I, class O>
 scratch_csr<V, I, O> compress(I rows, I cols, O nnz, I const* row, I const* col, V const* val,
                               void* stream);
 
+struct csr_found;
+
+/// A look at whether a csr is canonical, under way: beside the stream, if that is wanted, which
+/// goes on. Kernels that are put on it before there is an answer must do with any row_ptr.
+template <class V, class I, class O>
+struct csr_look {
+  device_csr<V, I, O> a;
+  void* stream;
+  std::unique_ptr<scratch<csr_found>> found;
+  std::unique_ptr<fork> beside;
+  csr_look(device_csr<V, I, O> const& a, void* stream, bool is_beside = true);
+};
+
 /// As detail::canonical is on the host, with the same errors: a itself at the cost of reading its
-/// columns once, where it is canonical. Waits for the stream.
+/// columns once, where it is canonical. Waits for the look.
 template <class V, class I, class O>
 struct canonical {
   scratch_csr<V, I, O> copy;
   device_csr<V, I, O> view;
   bool has_empty_rows;
-  canonical(device_csr<V, I, O> const& a, void* stream);
+  explicit canonical(csr_look<V, I, O> const& at);
+  canonical(device_csr<V, I, O> const& a, void* stream) : canonical(csr_look(a, stream, false)) {}
 };
 
 } // namespace tulle::simt

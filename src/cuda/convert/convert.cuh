@@ -28,6 +28,8 @@ public:
       throw failure{{cuda_status::no_memory, "convert", "no device memory for the result"}};
     return static_cast<T*>(p);
   }
+  /// Gives back all that was taken so far.
+  void begin_anew() const { to_.give_all(to_.owner); }
   /// A copy of n elements on the device.
   template <class T>
   T* copy(T const* from, std::size_t n) const {
