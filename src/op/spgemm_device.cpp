@@ -78,8 +78,8 @@ device_matrix multiply(cuda const& where, cuda_spgemm_kernel const& kernel, devi
 // mono_500Hz (sorted), hood and pwtk (long), rmat 17 (tiled) and the kernels for such rows of hood
 // (scattered) on an H200. Small is as tiny: not measured. Heads in a heap are only where they are
 // asked for.
-constexpr double ns_a_product[row_bins] = {0,   .015, .005, .015, .06, .06,
-                                           .06, .037, .037, .022, .27, 0};
+constexpr double ns_a_product[row_bins] = {0,    .015, .005, .015, .06, .06, .06,
+                                           .037, .037, .022, .27,  .02, 0};
 
 std::string summary(cuda_product const& p) {
   std::string text;

@@ -135,7 +135,11 @@ TEST_P(cuda_spgemm, takes_each_bin) {
       {"poisson3d27:9", "", " window"},
       {"fem:900", "", " groups of window rows"},
       {"banded:1500:300", "", " window"},
-      {"dense:200", "", " window"},
+      {"dense:300", "", " window"},
+      {"dense:200", "", " hub"},
+      {"rmat:11:20", "", " hub"},
+      {"random:40:2000:20000", "random:2000:16000:64000", " hub"},
+      {"dense:3:5000", "dense:5000:16", " hub"}, // in more turns than claims have at once
       {"random:300:4000:6000", "random:4000:3000000:24000", " few"},
       {"random:300:4000:24000", "random:4000:3000000:24000", " sorted 1K"},
       {"random:100:4000:40000", "random:4000:3000000:24000", " sorted 4K"},

@@ -15,6 +15,7 @@
 #include "cuda/fork.cuh"
 #include "cuda/spgemm/few.cuh"
 #include "cuda/spgemm/forced.cuh"
+#include "cuda/spgemm/hub.cuh"
 #include "cuda/spgemm/mapped.cuh"
 #include "cuda/spgemm/over.cuh"
 #include "cuda/spgemm/small.cuh"
@@ -26,6 +27,7 @@
 #include "cuda/types.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace tulle::simt {
 namespace {
@@ -67,6 +69,19 @@ struct operands {
       b = of_b.emplace(from_b, stream).view;
   }
 };
+
+/// Where there are too many hubs, or too wide ones, they are windows.
+void leave_hubs(cuda_product& p, std::size_t rows, std::size_t value_bytes) {
+  auto& hubs = p.all.rows[static_cast<int>(row_bin::hub)];
+  if (hubs == 0 || takes_hubs(p, rows, value_bytes))
+    return;
+  p.all.rows[static_cast<int>(row_bin::window)] += std::exchange(hubs, 0);
+  p.all.widest = std::max(p.all.widest, p.all.widest_hub);
+  each(rows, p.stream, [bins = p.bins] __device__(std::size_t i) {
+    if (bins[i] == row_bin::hub)
+      bins[i] = row_bin::window;
+  });
+}
 
 /// Lists of rows that others than tiny take, and groups of window rows.
 template <class I, class O>
@@ -210,6 +225,7 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
   else
     fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
   fill_scattered(on(streams.ahead(2), p), a, b, c_ptr, c_col, c_val);
+  fill_hubs(on(streams.ahead(2), p), a, b, c_ptr, c_col, c_val, with_columns);
 }
 
 template <class V, class I>
@@ -256,6 +272,7 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
            can_scatter(static_cast<std::size_t>(b.cols)), p.bins, found.get(), stream);
     p.all = fetch(found.get(), 1, s)[0];
   }
+  leave_hubs(p, rows, sizeof(V));
   deal(p, a, b, memory);
   make_room_for_tiles<I, unsigned_t<O>>(p, a, static_cast<std::size_t>(from.a.nnz), b, memory);
 
@@ -287,6 +304,7 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     else
       count_tiles(p, a, b, c_ptr);
     count_scattered(on(streams.ahead(2), p), a, b, c_ptr);
+    count_hubs<I, unsigned_t<O>>(on(streams.ahead(2), p), a, b, c_ptr);
   }
   bool const may_overflow =
       p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max());

@@ -21,8 +21,8 @@ constexpr number most_products = number{1} << 26; // at once; not tuned
 constexpr number most_scattered = number{1} << 20;
 constexpr int scattered_threads = 512; // of a row
 
-/// What sorting n products takes: keys and values twice, a third time by CUB, which may not write to
-/// its input; places, and CUB's own.
+/// What sorting n products takes: keys and values twice, a third time by CUB, which may not write
+/// to its input; places, and CUB's own.
 template <class V>
 constexpr number bytes_a_product = 3 * (sizeof(number) + sizeof(V)) + sizeof(number) + 2;
 constexpr std::size_t beside = std::size_t{1} << 20; // of CUB

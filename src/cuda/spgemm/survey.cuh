@@ -17,6 +17,8 @@ __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
                                  bool is_window, bool is_scattered) {
   using enum spgemm_method;
   bool const is_short = method == esc || method == hash;
+  bool const is_hub =
+      terms >= hub_terms && products >= hub_products && products >= hub_length * terms;
   bool const is_long =
       !is_short && products >= long_terms * terms && products <= longest_terms * terms;
   if (method == thesis && products != 0)
@@ -29,8 +31,8 @@ __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
          : method == spgemm_method::heap && terms <= heap_terms ? row_bin::heap
          : is_tiny && !is_short                                 ? row_bin::tiny
          : is_small && is_window && !is_short                   ? row_bin::small
-         : is_window && !is_short                               ? row_bin::window
-         : products <= short_s && (is_short || terms <= 32)     ? row_bin::short_s
+         : is_window && !is_short ? is_hub ? row_bin::hub : row_bin::window
+         : products <= short_s && (is_short || terms <= 32) ? row_bin::short_s
          : products <= short_m       ? (is_long ? row_bin::long_m : row_bin::short_m)
          : products <= short_l       ? (is_long ? row_bin::long_l : row_bin::short_l)
          : is_scattered && !is_short ? row_bin::scattered
@@ -47,7 +49,7 @@ __global__ void __launch_bounds__(each_threads)
     found = {};
   __syncthreads();
   int const lane = threadIdx.x % lanes;
-  unsigned long long products = 0, most = 0, longest = 0, widest = 0, scattered = 0;
+  unsigned long long products = 0, most = 0, longest = 0, widest = 0, widest_hub = 0, scattered = 0;
   unsigned rows[row_bins] = {};
   auto const all = static_cast<long long>(a.rows);
   for (long long first = blockIdx.x * static_cast<long long>(rows_at_once); first < all;
@@ -93,6 +95,8 @@ __global__ void __launch_bounds__(each_threads)
       longest = greatest::join(longest, static_cast<unsigned long long>(end - begin));
     if (bin == row_bin::window)
       widest = greatest::join(widest, width);
+    if (bin == row_bin::hub)
+      widest_hub = greatest::join(widest_hub, width);
     if (bin == row_bin::scattered)
       scattered += count;
 #pragma unroll
@@ -103,6 +107,7 @@ __global__ void __launch_bounds__(each_threads)
   fold_warp<sum>(most, &found.most_entries);
   fold_warp<greatest>(longest, &found.longest_tiny);
   fold_warp<greatest>(widest, &found.widest);
+  fold_warp<greatest>(widest_hub, &found.widest_hub);
   fold_warp<sum>(scattered, &found.scattered);
 #pragma unroll
   for (int k = 0; k < row_bins; ++k)
@@ -114,6 +119,7 @@ __global__ void __launch_bounds__(each_threads)
   atomicAdd(&to->most_entries, found.most_entries);
   atomicMax(&to->longest_tiny, found.longest_tiny);
   atomicMax(&to->widest, found.widest);
+  atomicMax(&to->widest_hub, found.widest_hub);
   atomicAdd(&to->scattered, found.scattered);
   for (int k = 0; k < row_bins; ++k)
     if (found.rows[k] != 0)
