@@ -69,14 +69,11 @@ testing::AssertionResult same_as(device_matrix const& there, matrix_ref const& w
   return testing::AssertionFailure() << "no type of the device";
 }
 
-// TULLE_FORMAT_ONLY=csr5: one format alone. TULLE_TEST_QUICK=1: matrices that are not large.
+// TULLE_TEST_QUICK=1: matrices that are not large.
 bool is_wanted(any_matrix const& csr, layout const& l) {
-  char const* const only = std::getenv("TULLE_FORMAT_ONLY");
-  if (only && std::string(only) != name(l.format))
-    return false;
   if (std::getenv("TULLE_TEST_QUICK") && csr.nnz() > 1'500)
     return false;
-  if (!is_on_device(l.format))
+  if (!is_on_device(l.format) || !is_looked_at(l.format))
     return false;
   return csr.type() == type_tag::f64_i32 || l.options.empty() ||
          l.options == layout_for(l.format, backend::cuda).options;

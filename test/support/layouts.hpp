@@ -6,6 +6,7 @@
 #include "tulle/format/detail/options.hpp"
 #include "tulle/op/convert.hpp"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <optional>
 #include <string>
@@ -42,6 +43,12 @@ inline bool is_default(std::string const& layout) {
   return layout.find(':') == std::string::npos;
 }
 
+/// TULLE_FORMAT_ONLY=csr5: one format alone, while working on it or under a slow tool.
+inline bool is_looked_at(format f) {
+  char const* const only = std::getenv("TULLE_FORMAT_ONLY");
+  return !only || std::string(only) == name(f);
+}
+
 /// f(name, matrix) for a csr in every layout that is built for its types and takes it. Options are
 /// no part of a kernel's type, so only one type sees all of them; and under sanitizers, which are
 /// slow, only matrices that are not large.
@@ -49,7 +56,7 @@ template <class F>
 void for_each_layout(any_matrix const& csr, F&& f) {
   bool const is_slow = is_sanitized && csr.nnz() > many_entries;
   for (format const wanted : all_formats) {
-    if (!is_built(wanted, csr.type()))
+    if (!is_built(wanted, csr.type()) || !is_looked_at(wanted))
       continue;
     for (layout const& l : layouts(wanted))
       if (l.options.empty() || (csr.type() == type_tag::f64_i32 && !is_slow))
