@@ -131,7 +131,8 @@ TEST_P(cuda_spgemm, takes_each_bin) {
   road const cases[] = {
       {"poisson2d5:30", "", " tiny"},
       {"lattice:900", "", "900 tiny"},
-      {"poisson2d9:30", "", " small"},
+      {"poisson2d9:30", "", " window"},
+      {"poisson2d9:100", "", " small"},
       {"poisson3d27:9", "", " window"},
       {"fem:900", "", " groups of window rows"},
       {"banded:1500:300", "", " window"},

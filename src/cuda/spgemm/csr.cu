@@ -32,6 +32,8 @@
 namespace tulle::simt {
 namespace {
 
+constexpr std::size_t few_small = 8192; // rows; others were not tried
+
 /// Memory that stays with the product; it counts against the limit.
 class kept {
 public:
@@ -70,17 +72,27 @@ struct operands {
   }
 };
 
-/// Where there are too many hubs, or too wide ones, they are windows.
-void leave_hubs(cuda_product& p, std::size_t rows, std::size_t value_bytes) {
-  auto& hubs = p.all.rows[static_cast<int>(row_bin::hub)];
-  if (hubs == 0 || takes_hubs(p, rows, value_bytes))
-    return;
-  p.all.rows[static_cast<int>(row_bin::window)] += std::exchange(hubs, 0);
-  p.all.widest = std::max(p.all.widest, p.all.widest_hub);
-  each(rows, p.stream, [bins = p.bins] __device__(std::size_t i) {
-    if (bins[i] == row_bin::hub)
-      bins[i] = row_bin::window;
-  });
+/// Where there are too many hubs, or too wide ones, they are windows, and so are small rows where
+/// they are few: a thread takes 170 us for one, however few there are, and rmat of 2^10 rows was
+/// waiting for 71 of them.
+void choose_windows(cuda_product& p, std::size_t rows, std::size_t value_bytes) {
+  std::size_t const hubs = rows_in(p, row_bin::hub), small = rows_in(p, row_bin::small);
+  bool const leave_hubs = hubs != 0 && !takes_hubs(p, rows, value_bytes);
+  bool const leave_small = small != 0 && small <= few_small;
+  auto const leave = [&](row_bin bin, unsigned long long widest) {
+    p.all.rows[static_cast<int>(row_bin::window)] +=
+        std::exchange(p.all.rows[static_cast<int>(bin)], 0);
+    p.all.widest = std::max(p.all.widest, widest);
+  };
+  if (leave_hubs)
+    leave(row_bin::hub, p.all.widest_hub);
+  if (leave_small)
+    leave(row_bin::small, p.all.widest_small);
+  if (leave_hubs || leave_small)
+    each(rows, p.stream, [=, bins = p.bins] __device__(std::size_t i) {
+      if ((leave_hubs && bins[i] == row_bin::hub) || (leave_small && bins[i] == row_bin::small))
+        bins[i] = row_bin::window;
+    });
 }
 
 /// Lists of rows that others than tiny take, and groups of window rows.
@@ -272,7 +284,7 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
            can_scatter(static_cast<std::size_t>(b.cols)), p.bins, found.get(), stream);
     p.all = fetch(found.get(), 1, s)[0];
   }
-  leave_hubs(p, rows, sizeof(V));
+  choose_windows(p, rows, sizeof(V));
   deal(p, a, b, memory);
   make_room_for_tiles<I, unsigned_t<O>>(p, a, static_cast<std::size_t>(from.a.nnz), b, memory);
 

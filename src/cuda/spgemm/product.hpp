@@ -64,6 +64,7 @@ struct product_survey {
   unsigned long long longest_tiny; // entries of A's row
   unsigned long long widest;       // columns from the first to the last, of window rows
   unsigned long long widest_hub;   // the same of hub rows
+  unsigned long long widest_small; // and of small ones
   unsigned long long scattered;    // products of such rows
 };
 

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t survey_blocks = 132 * 8; // each adds to the counters once
 constexpr int wide_rows =
     12; // entries of A's rows on average from which a warp takes one, not four lanes
+constexpr std::size_t few_rows = 8192; // for which there are as many warps
 
 __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
                                  unsigned long long products, bool is_tiny, bool is_small,
@@ -49,7 +50,8 @@ __global__ void __launch_bounds__(each_threads)
     found = {};
   __syncthreads();
   int const lane = threadIdx.x % lanes;
-  unsigned long long products = 0, most = 0, longest = 0, widest = 0, widest_hub = 0, scattered = 0;
+  unsigned long long products = 0, most = 0, longest = 0, widest = 0, widest_hub = 0,
+                     widest_small = 0, scattered = 0;
   unsigned rows[row_bins] = {};
   auto const all = static_cast<long long>(a.rows);
   for (long long first = blockIdx.x * static_cast<long long>(rows_at_once); first < all;
@@ -97,6 +99,8 @@ __global__ void __launch_bounds__(each_threads)
       widest = greatest::join(widest, width);
     if (bin == row_bin::hub)
       widest_hub = greatest::join(widest_hub, width);
+    if (bin == row_bin::small)
+      widest_small = greatest::join(widest_small, width);
     if (bin == row_bin::scattered)
       scattered += count;
 #pragma unroll
@@ -108,6 +112,7 @@ __global__ void __launch_bounds__(each_threads)
   fold_warp<greatest>(longest, &found.longest_tiny);
   fold_warp<greatest>(widest, &found.widest);
   fold_warp<greatest>(widest_hub, &found.widest_hub);
+  fold_warp<greatest>(widest_small, &found.widest_small);
   fold_warp<sum>(scattered, &found.scattered);
 #pragma unroll
   for (int k = 0; k < row_bins; ++k)
@@ -120,6 +125,7 @@ __global__ void __launch_bounds__(each_threads)
   atomicMax(&to->longest_tiny, found.longest_tiny);
   atomicMax(&to->widest, found.widest);
   atomicMax(&to->widest_hub, found.widest_hub);
+  atomicMax(&to->widest_small, found.widest_small);
   atomicAdd(&to->scattered, found.scattered);
   for (int k = 0; k < row_bins; ++k)
     if (found.rows[k] != 0)
@@ -130,7 +136,7 @@ template <class I, class O>
 void survey(pattern<I, O> const& a, pattern<I, O> const& b, std::size_t nnz, spgemm_method method,
             bool scatters, row_bin* bins, product_survey* to, void* stream) {
   auto const rows = static_cast<std::size_t>(a.rows);
-  bool const wide = nnz / std::max<std::size_t>(1, rows) >= wide_rows;
+  bool const wide = rows <= few_rows || nnz / std::max<std::size_t>(1, rows) >= wide_rows;
   std::size_t const rows_at_once = each_threads / (wide ? 32 : 4);
   launch(wide ? survey_kernel<32, I, O> : survey_kernel<4, I, O>,
          std::min(survey_blocks, ceil_div(rows, rows_at_once)), each_threads, stream, a, b, method,
