@@ -86,14 +86,20 @@ std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
                              {}, {});
   for (std::size_t const batch : {std::size_t(100000), std::size_t(1000000)}) {
     std::string const size = batch == 100000 ? "100K" : "1M";
-    for (bool const exact : {true, false}) {
-      contestant c = named("dynamic " + size + (exact ? "" : " unordered"));
+    struct way {
+      char const* name;
+      bool exact, mapped;
+    };
+    for (way const w :
+         {way{"", true, false}, {" unordered", false, false}, {" mapped", true, true}}) {
+      contestant c = named("dynamic " + size + w.name);
       std::vector<double> times;
       bool right = true;
       for (std::size_t round = 0; round <= builds; ++round) {
         device_dynamic_options options;
         options.where.memory = memory.get();
-        options.where.exact = exact;
+        options.where.exact = w.exact;
+        options.mapped = w.mapped;
         grower<V, I> d(a.rows, a.cols, options);
         double const seconds = device_seconds([&] {
           for (std::size_t k = 0; k < n; k += batch)

@@ -72,6 +72,7 @@ cuda_dynamic_options numbers_of(device_dynamic_options const& o, long long rows,
           o.duplicates == on_duplicate::combine,
           o.duplicates == on_duplicate::at_defragmenting,
           o.where.exact,
+          o.mapped,
           o.limit,
           rows,
           cols};

@@ -15,6 +15,7 @@
 
 #include <cstdlib>
 #include <cuda_runtime_api.h>
+#include <numeric>
 #include <thread>
 
 namespace tulle::test::device_dynamic_test {
@@ -27,6 +28,7 @@ device_dynamic_options some_options(std::mt19937& random, cuda const& where) {
   o.slack.mean = random() % 4 == 0;
   o.segments = 2 + static_cast<int>(random() % 7);
   o.duplicates = static_cast<on_duplicate>(random() % 3);
+  o.mapped = random() % 16 == 0; // which is slow
   o.where = where;
   return o;
 }
@@ -246,6 +248,33 @@ TEST(device_dynamic_csr, adds_itself) {
   EXPECT_EQ(d.to_csr(), twice);
 }
 
+// Its pool is the driver's memory and no other's, grows by an eighth, and keeps to its limit.
+TEST(device_dynamic_csr, a_mapped_pool_grows_in_its_place) {
+  counted memory, other;
+  std::mt19937 random(3);
+  device_dynamic_options o;
+  o.limit = 3'000'000;
+  o.where.memory = &other;
+  matrix copied(20'000, 30'000, o);
+  o.where.memory = &memory;
+  o.mapped = true;
+  matrix d(20'000, 30'000, o);
+  for (int k = 0; k < 8; ++k) {
+    auto const e = random_batch<double, std::int32_t>(random, 20'000, 30'000, 250'000);
+    d.insert(e.row, e.col, e.val);
+    copied.insert(e.row, e.col, e.val);
+    EXPECT_LE(8 * d.shape().places, 9 * copied.shape().places);
+  }
+  EXPECT_EQ(d.shape().entries, 2'000'000u);
+  EXPECT_FALSE(d.shape().compact);
+  EXPECT_LT(memory.most + 12'000'000, other.most);
+  EXPECT_EQ(d.to_csr(), copied.to_csr());
+  auto const many = random_batch<double, std::int32_t>(random, 20'000, 30'000, 1'100'000);
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"the limit is 3000000"},
+                         [&] { d.insert(many.row, many.col, many.val); }));
+  EXPECT_EQ(d.to_csr(), copied.to_csr());
+}
+
 TEST(device_dynamic_csr, slack_gives_way_where_places_come_to_an_end) {
   std::mt19937 random(14);
   auto const e = crowded(random, 10, 3000, 4000);
@@ -261,6 +290,36 @@ TEST(device_dynamic_csr, slack_gives_way_where_places_come_to_an_end) {
   b.insert(e.row, e.col, e.val);
   EXPECT_EQ(b.shape().entries, 4000u);
   EXPECT_LE(b.shape().places, 4100u);
+}
+
+// What the slack of all rows has room for, one row may have.
+TEST(device_dynamic_csr, one_row_gets_the_slack_of_all) {
+  csr<double> const start = from_lengths(200, std::vector<std::int32_t>(100, 4));
+  device_dynamic_options o;
+  o.slack = {};
+  o.slack.factor = 0;
+  o.slack.plus = 1;
+  o.limit = 510;
+  for (bool const is_compact : {true, false}) {
+    matrix d = matrix::from_csr(start.view(), o), wanted = matrix::from_csr(start.view());
+    auto const in_row = [](auto& to, std::int32_t row, std::int32_t from, std::int32_t n) {
+      std::vector<std::int32_t> const rows(static_cast<std::size_t>(n), row);
+      std::vector<std::int32_t> cols(rows.size());
+      std::iota(cols.begin(), cols.end(), from);
+      to.insert(rows, cols, std::vector<double>(rows.size(), 1.0));
+    };
+    for (matrix* const a : {&d, &wanted}) {
+      if (!is_compact)
+        in_row(*a, 3, 0, 2);
+      in_row(*a, 50, 0, 20);
+      in_row(*a, 50, 100, 60);
+    }
+    EXPECT_EQ(d.to_csr(), wanted.to_csr());
+    EXPECT_LE(d.shape().places, 510u);
+    EXPECT_TRUE(
+        fails_with(errc::out_of_memory, {"the limit is 510"}, [&] { in_row(d, 9, 0, 60); }));
+    EXPECT_EQ(d.to_csr(), wanted.to_csr());
+  }
 }
 
 TEST(device_dynamic_csr, refuses_bad_input_by_name_and_stays_as_it_was) {

@@ -43,8 +43,8 @@ std::vector<spmv_options> every_method(format f, bool transposed) {
   return all;
 }
 
-// TULLE_TEST_QUICK=1, for tools that take a hundred times as long: matrices that are not large, each
-// as it is by default and as suits a GPU.
+// TULLE_TEST_QUICK=1, for tools that take a hundred times as long: matrices that are not large,
+// each as it is by default and as suits a GPU.
 bool is_wanted(any_matrix const& csr) {
   return !std::getenv("TULLE_TEST_QUICK") || csr.nnz() < 5'000;
 }

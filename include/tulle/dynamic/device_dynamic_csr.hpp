@@ -32,6 +32,9 @@ struct device_dynamic_options {
   int segments = 8; ///< of a row, 2 to 8
   on_duplicate duplicates = on_duplicate::keep;
   std::size_t limit = SIZE_MAX; ///< places of the pool
+  /// The pool is mapped: what it has stays where it is when it grows, and it grows by an eighth. Its
+  /// memory is the driver's, in pieces of 2 MiB, and not of where.memory.
+  bool mapped = false;
   /// Of all changes. Memory that is not given comes from the stream's pool; the stream must live as
   /// long as the matrix. Where `exact` is not wanted, entries of one row and batch may be stored in
   /// another order on every run.

@@ -72,7 +72,7 @@ growth growth_of(matrix<V, I> const& m) {
   auto const rows = static_cast<std::size_t>(m.rows);
   return {m.o.mean ? 0 : m.o.factor,
           m.o.mean ? ceil_div(m.entries, std::max<std::size_t>(rows, 1))
-                   : std::min(m.o.plus, most_places(m)),
+                   : std::min(m.o.plus, m.most_places()),
           m.o.segments,
           m.used,
           m.capacity,
@@ -178,9 +178,14 @@ findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
       m.crowded = m.crowded || f.crowded != 0;
       return f;
     }
-    bool const tight = b.g.tight || used > most_places(m);
+    bool const tight = b.g.tight || used > m.most_places();
     if (f.full != 0) {
       defragment(m, false, m.o.combine_at_defragmenting);
+    } else if (tight == b.g.tight && used > m.most_places() && m.used > m.entries) {
+      // The slack of all rows is for those that need it.
+      defragment(m, false, false);
+      m.spare = {static_cast<I>(m.entries), 0, 0};
+      m.used = m.entries;
     } else if (tight == b.g.tight) {
       if (m.levels < f.levels)
         add_levels(m, f.levels);

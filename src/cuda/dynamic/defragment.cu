@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(tile_threads)
 /// Places of a pool that is to have the slack of first segments, too.
 template <class V, class I>
 std::size_t roomy_for(matrix<V, I> const& m) {
-  auto const s = spare_for(m, m.entries, most_places(m));
+  auto const s = spare_for(m, m.entries, m.most_places());
   return std::max(m.capacity, static_cast<std::size_t>(s.at(m.rows, static_cast<I>(m.entries))));
 }
 
@@ -55,7 +55,7 @@ struct copy_room {
   explicit copy_room(matrix<V, I>& m)
       : capacity(roomy_for(m)),
         first_row(m.take(ceil_div<std::size_t>(m.entries, share) + 1, sizeof(I))),
-        col(m.take(capacity, sizeof(I))), val(m.take(capacity, sizeof(V))) {
+        col(m.take_pool(capacity, sizeof(I))), val(m.take_pool(capacity, sizeof(V))) {
     auto const rows = static_cast<std::size_t>(m.rows);
     if (m.row_ptr.bytes() == 0)
       m.row_ptr = m.take(rows + 1, sizeof(I));

@@ -101,7 +101,7 @@ std::unique_ptr<matrix<V, I>> make(cuda_dynamic_options const& o, device_csr<V, 
     return m;
   }
   auto const n = static_cast<std::size_t>(a->nnz);
-  m->spare = spare_for(*m, n, most_places(*m));
+  m->spare = spare_for(*m, n, m->most_places());
   auto const places = static_cast<std::size_t>(m->spare.at(m->rows, a->nnz));
   grow(*m, places);
   m->used = places;
@@ -219,9 +219,17 @@ void grow(matrix<V, I>& m, std::size_t places) {
          m.o.limit);
   if (places <= m.capacity)
     return;
-  std::size_t const roomy = std::max(places + places / pool_part, 2 * m.capacity);
-  std::size_t const capacity = std::min(roomy, most_places(m));
-  owned col = m.take(capacity, sizeof(I)), val = m.take(capacity, sizeof(V));
+  // What does not move need not double, so that it moves seldom.
+  bool const is_there = m.o.maps && m.capacity != 0;
+  std::size_t const roomy = std::max(places + places / pool_part, is_there ? 0 : 2 * m.capacity);
+  std::size_t const capacity = std::min(roomy, m.most_places());
+  if (is_there) {
+    m.col.grow(checked_mul(capacity, sizeof(I), "dynamic_csr"));
+    m.val.grow(checked_mul(capacity, sizeof(V), "dynamic_csr"));
+    m.capacity = capacity;
+    return;
+  }
+  owned col = m.take_pool(capacity, sizeof(I)), val = m.take_pool(capacity, sizeof(V));
   copy(col.as<I>(), m.col.template as<I>(), m.used, m.stream());
   copy(val.as<V>(), m.val.template as<V>(), m.used, m.stream());
   std::swap(m.col, col);

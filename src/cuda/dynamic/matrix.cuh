@@ -5,16 +5,18 @@
 #include "tulle/core/narrow.hpp"
 
 #include "cuda/convert/canonical.cuh"
+#include "cuda/dynamic/range.cuh"
 #include "cuda/dynamic/rows.cuh"
 #include "cuda/dynamic/table.hpp"
 #include "cuda/workspace.cuh"
 
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace tulle::simt {
 
-/// Device memory of the caller's.
+/// Device memory of the caller's, or a range that grows.
 class owned {
 public:
   owned() = default;
@@ -25,14 +27,21 @@ public:
     if (!p_)
       throw failure{{cuda_status::no_memory, "dynamic_csr", "no device memory"}};
   }
+  explicit owned(std::unique_ptr<growing_range> range)
+      : p_(range->data()), bytes_(range->bytes()), range_(std::move(range)) {}
   owned(owned&& other) noexcept { swap(other); }
   owned& operator=(owned other) noexcept {
     swap(other);
     return *this;
   }
   ~owned() {
-    if (p_)
+    if (p_ && !range_)
       from_.give(from_.owner, p_);
+  }
+  /// Only of a range.
+  void grow(std::size_t bytes) {
+    range_->grow(bytes);
+    bytes_ = range_->bytes();
   }
   template <class T>
   T* as() const {
@@ -45,10 +54,12 @@ private:
     std::swap(from_, other.from_);
     std::swap(p_, other.p_);
     std::swap(bytes_, other.bytes_);
+    std::swap(range_, other.range_);
   }
   cuda_memory from_{};
   void* p_ = nullptr;
   std::size_t bytes_ = 0;
+  std::unique_ptr<growing_range> range_;
 };
 
 /// What a batch finds out on the device.
@@ -181,6 +192,19 @@ struct matrix {
   owned take(std::size_t n, std::size_t each) const {
     return owned(o.memory, checked_mul(n, each, "dynamic_csr"));
   }
+  std::size_t most_places() const {
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<I>::max());
+    return o.limit < most ? o.limit : most;
+  }
+  /// An array of a pool of so many places.
+  owned take_pool(std::size_t places, std::size_t each) const {
+    if (!o.maps)
+      return take(places, each);
+    std::size_t const most = SIZE_MAX / each < most_places() ? SIZE_MAX : most_places() * each;
+    auto range = std::make_unique<growing_range>(o.device, o.stream, most);
+    range->grow(checked_mul(places, each, "dynamic_csr"));
+    return owned(std::move(range));
+  }
 
   matrix(cuda_dynamic_options const& options, cuda_spmv_kernel const* csr_kernel)
       : o(options), rows(static_cast<I>(options.rows)), cols(static_cast<I>(options.cols)),
@@ -205,13 +229,6 @@ struct matrix {
 // .35 made rounds of bench dynamic no shorter when such products took .06, .16, .10 more.
 constexpr double most_debt = .2;
 
-/// Places that a pool may have.
-template <class V, class I>
-std::size_t most_places(matrix<V, I> const& m) {
-  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<I>::max());
-  return m.o.limit < most ? m.o.limit : most;
-}
-
 /// Slack of first segments of so many entries in a pool of so many places: what was asked for, or
 /// none where that would be more than twice the entries or than there are places.
 template <class V, class I>
@@ -227,7 +244,7 @@ spare_places<I> spare_for(matrix<V, I> const& m, std::size_t entries, std::size_
 }
 
 // matrix.cu
-/// A pool of at least so many places, with the entries where they are.
+/// A pool of at least so many places, with the entries at their places.
 template <class V, class I>
 void grow(matrix<V, I>& m, std::size_t places);
 

@@ -25,6 +25,7 @@ struct cuda_dynamic_options {
   bool combine; // duplicates at once
   bool combine_at_defragmenting;
   bool exact;        // rows have their entries in the order they came
+  bool maps;         // the pool is mapped, and grows in its place
   std::size_t limit; // places
   long long rows, cols;
 };
@@ -65,7 +66,7 @@ struct cuda_dynamic_module {
   int version;                                    // must be cuda_dynamic_version of the library
   cuda_dynamic_kernel const* (*kernel)(int type); // nullptr where none is built
 };
-inline constexpr int cuda_dynamic_version = 2;
+inline constexpr int cuda_dynamic_version = 3;
 
 } // namespace tulle
 

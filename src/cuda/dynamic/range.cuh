@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Addresses on a device that memory is put behind as it is needed: range.cu.
+#pragma once
+#include "cuda/check.cuh"
+
+#include <cstddef>
+#include <vector>
+
+namespace tulle::simt {
+
+/// Room for up to `most` bytes, of which the first are mapped: more of them come without moving
+/// what is there. The memory is the driver's own, in pieces of its granularity.
+class growing_range {
+public:
+  growing_range(int device, void* stream, std::size_t most);
+  /// Waits for the stream.
+  ~growing_range();
+  growing_range(growing_range const&) = delete;
+  growing_range& operator=(growing_range const&) = delete;
+
+  /// At least so many bytes are mapped, or none more than there were.
+  void grow(std::size_t bytes);
+  void* data() const { return reinterpret_cast<void*>(begin_); }
+  std::size_t bytes() const { return mapped_; }
+
+private:
+  struct piece {
+    unsigned long long handle;
+    std::size_t bytes;
+  };
+  int device_;
+  cudaStream_t stream_;
+  unsigned long long begin_ = 0;
+  std::size_t granularity_ = 0, reserved_ = 0, mapped_ = 0;
+  std::vector<piece> pieces_;
+};
+
+} // namespace tulle::simt
