@@ -16,9 +16,11 @@ namespace {
 // 256 threads .34 .57 .93 1.91, with 1024 .35 .54 .83 1.59; all windows .57 1.48 2.33 4.30.
 constexpr int hub_threads = 512;
 constexpr int hub_warps = hub_threads / 32;
-constexpr std::size_t few_hubs = 2 * 132; // or an eighth of the rows
-constexpr int in_flight = 4;              // columns of a thread
-constexpr unsigned rounds = 4096;         // until claims begin anew
+// So many at any rate, or up to an eighth of the rows if that is no more than many_hubs: two blocks
+// a multiprocessor are few where all rows are long.
+constexpr std::size_t few_hubs = 2 * 132, many_hubs = 8 * 132;
+constexpr int in_flight = 4;      // columns of a thread
+constexpr unsigned rounds = 4096; // until claims begin anew
 constexpr unsigned unclaimed = ~0u, claimed = ~0u - 1;
 static_assert(rounds * hub_threads <= claimed);
 
@@ -191,7 +193,7 @@ std::size_t hub_bytes(cuda_product const& p, std::size_t value_bytes) {
 } // namespace
 
 bool takes_hubs(cuda_product const& p, std::size_t rows, std::size_t value_bytes) {
-  if (rows_in(p, row_bin::hub) > std::max(few_hubs, rows / 8))
+  if (rows_in(p, row_bin::hub) > std::max(few_hubs, std::min(many_hubs, rows / 8)))
     return false;
   int device = 0, most = 0;
   TULLE_CUDA(cudaGetDevice, &device);
