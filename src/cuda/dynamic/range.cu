@@ -2,6 +2,7 @@
 
 // The driver is asked through the runtime: the module links with neither.
 #include "cuda/dynamic/range.cuh"
+#include "cuda/instantiate.cuh"
 
 #include <algorithm>
 #include <cuda.h>
@@ -57,9 +58,6 @@ CUmemAllocationProp on(int device) {
   p.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
   return p;
 }
-std::size_t rounded(std::size_t bytes, std::size_t to) {
-  return (bytes + to - 1) / to * to;
-}
 
 } // namespace
 
@@ -79,7 +77,7 @@ growing_range::growing_range(int device, void* stream, std::size_t most)
   // No more than there can be.
   std::size_t free_bytes = 0, all = 0;
   TULLE_CUDA(cudaMemGetInfo, &free_bytes, &all);
-  reserved_ = rounded(std::max<std::size_t>(1, std::min(most, all)), granularity_);
+  reserved_ = ceil_div(std::max<std::size_t>(1, std::min(most, all)), granularity_) * granularity_;
   CUdeviceptr at = 0;
   check_driver(calls().reserve(&at, reserved_, 0, 0, 0), "cuMemAddressReserve");
   begin_ = at;
@@ -101,7 +99,7 @@ void growing_range::grow(std::size_t bytes) {
     return;
   if (bytes > reserved_)
     throw failure{{cuda_status::no_memory, "device_dynamic_csr", "more than the device has"}};
-  piece next{0, std::min(rounded(bytes, granularity_), reserved_) - mapped_};
+  piece next{0, std::min(ceil_div(bytes, granularity_) * granularity_, reserved_) - mapped_};
   pieces_.reserve(pieces_.size() + 1);
   CUmemAllocationProp const where = on(device_);
   CUmemGenericAllocationHandle handle = 0;

@@ -94,9 +94,8 @@ struct hub_room {
   extent_room<I> extents;
 };
 
-/// Values, and columns where they are wanted. Shared: a sum and a claim a column. A claim is less
-/// than all before it, and less the earlier its product: the least of a column adds, the others try
-/// again. What is to be added next is under way meanwhile.
+/// Values, and columns where they are wanted. Shared: a sum and a claim a column. What is to be
+/// added next is under way while products are added.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(hub_threads)
     hub_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val, I const* list,
@@ -130,27 +129,19 @@ __global__ void __launch_bounds__(hub_threads)
     };
     load(t);
     for (int first = 0; first < products; first += hub_threads) {
-      bool is_left = first + t < products;
-      int const to = is_left ? static_cast<int>(column - e.low) : 0;
+      bool const has_product = first + t < products;
+      int const to = has_product ? static_cast<int>(column - e.low) : 0;
       V const product = factor * x;
       load(first + hub_threads + t);
-      do {
-        if (round == 0) {
-          for (int k = t; k < width; k += hub_threads)
-            if (claim[k] != unclaimed)
-              claim[k] = claimed;
-          round = rounds;
-          __syncthreads();
-        }
-        unsigned const mine = --round * hub_threads + t;
-        if (is_left)
-          atomicMin(claim + to, mine);
+      add_in_turns<hub_threads>(has_product, to, product, claim, round, sum, [&] {
+        if (round != 0)
+          return;
+        for (int k = t; k < width; k += hub_threads)
+          if (claim[k] != unclaimed)
+            claim[k] = claimed;
+        round = rounds;
         __syncthreads();
-        if (is_left && claim[to] == mine) {
-          sum[to] = sum[to] + product;
-          is_left = false;
-        }
-      } while (__syncthreads_or(is_left));
+      });
     }
   });
   O const at = c_ptr[i];

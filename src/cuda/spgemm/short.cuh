@@ -77,6 +77,25 @@ __device__ void add_products(terms_room<threads, V, O> const& room, int products
   }
 }
 
+/// sum[to] + product by each thread that has one. Of those with one place the first adds, and the
+/// others try again: a claim is less than all before it, and less the earlier its thread. before()
+/// comes ahead of each turn.
+template <int threads, class V, class F>
+__device__ void add_in_turns(bool has_product, int to, V product, unsigned* claim, unsigned& round,
+                             V* sum, F before) {
+  do {
+    before();
+    unsigned const mine = --round * threads + threadIdx.x;
+    if (has_product)
+      atomicMin(claim + to, mine);
+    __syncthreads();
+    if (has_product && claim[to] == mine) {
+      sum[to] = sum[to] + product;
+      has_product = false;
+    }
+  } while (__syncthreads_or(has_product));
+}
+
 /// f(threads, items, rows, list of them), known to the compiler, if the bin has rows.
 template <int threads, int items, class I, class F>
 void in_bin(cuda_product const& p, row_bin which, F&& f) {

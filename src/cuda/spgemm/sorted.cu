@@ -127,33 +127,22 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// sum[place(column)] + product for each product of a chunk. Of those on one place the first in the
-/// order of A's row adds, and the others try again: a claim is less than all before it, and less
-/// the earlier its product.
+/// sum[place(column)] + product for each product of a chunk, in the order of A's row.
 template <int threads, class V, class I, class O, class F>
 __device__ void add_by_claims(terms_room<threads, V, O> const& room, int products,
                               pattern<I, O> const& b, V const* b_val, unsigned* claim,
                               unsigned& round, V* sum, F place) {
   for (int q = threadIdx.x; q - static_cast<int>(threadIdx.x) < products; q += threads) {
-    bool is_left = q < products;
+    bool const has_product = q < products;
     int to = 0;
     V product = V(0);
-    if (is_left) {
+    if (has_product) {
       int const r = row_of(room, q);
       O const k = room.start[r] + q;
       to = place(b.col[k]);
       product = room.factor[r] * b_val[k];
     }
-    do {
-      unsigned const mine = --round * threads + threadIdx.x;
-      if (is_left)
-        atomicMin(claim + to, mine);
-      __syncthreads();
-      if (is_left && claim[to] == mine) {
-        sum[to] = sum[to] + product;
-        is_left = false;
-      }
-    } while (__syncthreads_or(is_left));
+    add_in_turns<threads>(has_product, to, product, claim, round, sum, [] {});
   }
 }
 
