@@ -43,7 +43,8 @@ struct csr_look {
 };
 
 /// As detail::canonical is on the host, with the same errors: a itself at the cost of reading its
-/// columns once, where it is canonical. Waits for the look.
+/// columns once, where it is canonical. Waits for the look, and for the stream where it makes a
+/// copy or fails.
 template <class V, class I, class O>
 struct canonical {
   scratch_csr<V, I, O> copy;

@@ -177,7 +177,7 @@ csr5_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, csr5_op
   csr_look const look(a, to.stream());
   tiles_made<V, I, O> made = make_tiles(a, o, to);
   canonical<V, I, O> const c(look);
-  if (c.view.col != a.col) {
+  if (c.view.col != a.col) { // the stream was waited for, so nobody writes these tiles any more
     to.begin_anew();
     made = make_tiles(c.view, o, to);
   }
