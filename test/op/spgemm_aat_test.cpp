@@ -96,6 +96,9 @@ TEST_P(halves, are_those_of_the_whole_product) {
         expect(a.matrix, a.name);
     for (std::int32_t const size : {1, 2, 3, 4, 5, 9})
       expect(blocks(40, size), "blocks of " + std::to_string(size));
+    for (std::vector<std::int32_t> const& first :
+         {std::vector{0, 1}, std::vector{0, 2, 3, 9}, std::vector{0, 1, 2, 5, 6}})
+      expect(stairs(70, first), "stairs of " + std::to_string(first.size()));
     expect(from_lengths(30000, {2, 30000, 30000, 30000, 9}), "long rows");
   });
 }

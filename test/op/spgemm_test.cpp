@@ -173,6 +173,27 @@ TEST_P(multiplies, stencils_and_blocks_as_the_reference_does) {
   });
 }
 
+// Rows by one program, in groups and what is left of them, up to the last entries of A and of B.
+TEST_P(multiplies, stairs_as_the_reference_does) {
+  auto const type = static_cast<type_tag>(GetParam());
+  visit(type, [&](auto types) {
+    using T = decltype(types);
+    using owner = csr<typename T::value, typename T::index, typename T::offset>;
+    std::vector<std::int32_t> const firsts[] = {
+        {0}, {0, 1}, {0, 1, 3}, {0, 2, 3, 9}, {0, 1, 2, 5, 6}, {0, 1, 2, 3, 4, 5, 6, 7}};
+    for (auto const& first : firsts)
+      for (auto const& second : firsts)
+        for (std::int32_t const rows : {1, 2, 5, 6, 7, 8, 70}) {
+          csr<double> const a = stairs(rows, first), b = stairs(a.cols, second);
+          any_matrix const of_a = as_type(rough(a), type), of_b = as_type(rough(b, 2), type);
+          expect_product(*of_a.get_if<owner>(), *of_b.get_if<owner>(),
+                         std::to_string(rows) + " rows of " + std::to_string(first.size()) +
+                             " times " + std::to_string(second.size()),
+                         {spgemm_method::automatic}, {1, 3});
+        }
+  });
+}
+
 TEST(spgemm, of_large_matrices_is_as_the_reference_does) {
   csr<double> const& a = elephant();
   csr<double> const b = factor_for(a, 30000, 3);

@@ -347,6 +347,16 @@ csr<double> from_lengths(std::int32_t cols, lengths const& length, unsigned seed
   return b.build();
 }
 
+csr<double> stairs(std::int32_t rows, std::vector<std::int32_t> const& first) {
+  builder b(rows, rows + first.back());
+  for (std::int32_t i = 0; i < rows; ++i) {
+    for (std::int32_t const j : first)
+      b.add(i + j, nonzero(mix(1, b.col.size())));
+    b.end_row();
+  }
+  return b.build();
+}
+
 std::vector<animal> const& zoo() {
   static std::vector<animal> const z = build_zoo();
   return z;

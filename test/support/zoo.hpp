@@ -30,6 +30,8 @@ csr<double> const& elephant();
 /// Rows of these lengths, columns ascending and spread over [0, cols), values small integers.
 csr<double> from_lengths(std::int32_t cols, std::vector<std::int32_t> const& lengths,
                          unsigned seed = 1);
+/// Rows of these columns, each row one column further than the row before, to the last one.
+csr<double> stairs(std::int32_t rows, std::vector<std::int32_t> const& first);
 /// The same pattern with values in (-1, 1) of full precision: every sum rounds. This and the next
 /// are symmetric where a is.
 csr<double> rough(csr<double> const& a, unsigned seed = 1);

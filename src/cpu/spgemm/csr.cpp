@@ -17,7 +17,7 @@
 namespace tulle::simd::TULLE_ISA {
 namespace {
 
-/// Whether what is found for tiny row i serves the next one too.
+/// Whether what is found for row i, which is tiny or a program, serves the next one too.
 template <class I, class O>
 bool starts_program(product_pattern<I, O> const& c, i64 i, i64 last) {
   return c.t.kinds && i + 1 < last && c.t.kinds[i + 1] == row_kind::program;
@@ -49,6 +49,12 @@ HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
     case row_kind::program:
       tiny.move_to(c, i);
       n = tiny.entries;
+      for (; starts_program(c, i, last); ++i) { // the rows after it: as many
+        sum += n;
+        if (row_ptr)
+          row_ptr[i + 1] = static_cast<O>(sum);
+      }
+      tiny.made_for = i;
       break;
     case row_kind::dense:
       n = dense_row<I, O>::count(c, i, flags);
@@ -141,14 +147,26 @@ struct spgemm_csr {
         copy(c, i);
         break;
       case row_kind::tiny:
-        if (starts_program(c, i, last))
-          tiny.run_program(c, i, true);
-        else
+        if (starts_program(c, i, last)) {
+          tiny.move_to(c, i, true);
+          tiny.template run_program<1>(c, i);
+        } else {
           tiny.fill(c, i);
+        }
         break;
-      case row_kind::program:
-        tiny.run_program(c, i);
+      case row_kind::program: {
+        tiny.move_to(c, i);
+        int rows = 1;
+        while (rows < program_rows && starts_program(c, i + rows - 1, last))
+          ++rows;
+        if (rows == program_rows) {
+          tiny.template run_program<program_rows>(c, i);
+          i += rows - 1;
+        } else {
+          tiny.template run_program<1>(c, i);
+        }
         break;
+      }
       case row_kind::dense:
       case row_kind::follows: {
         int rows = 1;

@@ -186,9 +186,19 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
   i64 products = 0;
   for (i64 i = first; i < last; ++i) {
     // Most rows that repeat the one before are as it in all that counts.
-    if (may_repeat && (kind == row_kind::tiny || kind == row_kind::program) && c.is_moved(i))
+    if (may_repeat && (kind == row_kind::tiny || kind == row_kind::program) && c.is_moved(i)) {
       kind = row_kind::program;
-    else if (!(may_repeat && kind == row_kind::follows && c.follows(i)))
+      i64 const begin = i;
+      for (; i + 1 < last && c.is_moved(i + 1); ++i) {
+      }
+      i64 const n = i - begin; // all but the last
+      products += n * e.products;
+      s.rows[static_cast<int>(kind)] += n;
+      s.products_by[static_cast<int>(kind)] += n * e.products;
+      s.most_entries += n * (e.products < cols ? e.products : cols);
+      if (c.t.kinds)
+        std::memset(c.t.kinds + begin, static_cast<int>(kind), static_cast<std::size_t>(n));
+    } else if (!(may_repeat && kind == row_kind::follows && c.follows(i)))
       kind = c.choose(i, e);
     products += e.products;
     ++s.rows[static_cast<int>(kind)];
@@ -213,10 +223,35 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
   return products;
 }
 
+/// Rows from i on, if there are some, that are each the row before, one column further: many at a
+/// time, since those of stencils are many.
+template <class I, class O>
+HWY_INLINE i64 rows_moved_on(pattern<I, O> const& b, i64 i, i64 last) {
+  constexpr i64 rows = 16;
+  i64 const n = b.length(i);
+  if (i == 0 || i + rows > last || n == 0 || b.begin(i + rows) - b.begin(i - 1) != (rows + 1) * n)
+    return 0;
+  i64 other = 0;
+  for (i64 r = -1; r < rows; ++r)
+    other |= b.length(i + r) ^ n;
+  I const* const col = b.col + b.ptr[i];
+  if (other != 0 || col[0] - col[-n] != 1)
+    return 0;
+  I bad = 0;
+  for (i64 k = 0; k < rows * n; ++k)
+    bad |= static_cast<I>(col[k] - col[k - n]) ^ I(1);
+  return bad == 0 ? rows : 0;
+}
+
 template <class I, class O>
 void mark_rows(pattern<I, O> const& b, std::uint8_t* marks, i64 first, i64 last) {
   for (i64 i = first; i < last; ++i) {
     i64 const n = b.length(i);
+    if (i64 const rows = rows_moved_on(b, i, last)) {
+      std::memset(marks + i, is_shifted, static_cast<std::size_t>(rows));
+      i += rows - 1;
+      continue;
+    }
     marks[i] = 0;
     if (i == 0 || n == 0 || b.length(i - 1) != n)
       continue;
