@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # What every target of ours has: C++20, warnings, the sanitizers asked for. No global flags.
-# tulle_target(name LIGHT): one in which no time is spent; half as long to compile. PLAIN: without sanitizers.
+# tulle_target(name LIGHT): one in which no time is spent; a third as long to compile. PLAIN: without sanitizers.
 
 function(tulle_target target)
-  if("LIGHT" IN_LIST ARGN)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if("LIGHT" IN_LIST ARGN) # the laws of formats: 67 s with -O1, 42 so, and they run as fast; 29 with -O0, and twice as long
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
   endif()
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)

@@ -23,6 +23,8 @@ int default_threads() noexcept {
 namespace detail {
 
 void run_parallel(int parts, void* context, void (*body)(void*, int)) {
+  if (parts == 1) // here and not in the header, where each body would be compiled twice
+    return body(context, 0);
   std::exception_ptr first;
   int first_part = parts;
 #pragma omp parallel for num_threads(parts) schedule(static, 1)

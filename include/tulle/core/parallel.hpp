@@ -13,15 +13,14 @@ int default_threads() noexcept;
 
 namespace detail {
 
-// body(context, part) for each part in [0, parts), one thread a part where there are enough. The
-// first exception by part number is thrown again after all parts have ended.
+// body(context, part) for each part in [0, parts), one thread a part where there are enough, the
+// caller's own where there is one. The first exception by part number is thrown again after all
+// parts have ended.
 void run_parallel(int parts, void* context, void (*body)(void*, int));
 
 /// f(part) for part in [0, parts), in parallel.
 template <class F>
 void parallel(int parts, F&& f) {
-  if (parts == 1)
-    return f(0);
   run_parallel(parts, &f, [](void* context, int part) {
     (*static_cast<std::remove_reference_t<F>*>(context))(part);
   });
