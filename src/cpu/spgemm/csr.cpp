@@ -19,7 +19,7 @@ namespace {
 
 /// Whether what is found for row i, which is tiny or a program, serves the next one too.
 template <class I, class O>
-bool starts_program(product_pattern<I, O> const& c, i64 i, i64 last) {
+bool program_goes_on(product_pattern<I, O> const& c, i64 i, i64 last) {
   return c.t.kinds && i + 1 < last && c.t.kinds[i + 1] == row_kind::program;
 }
 
@@ -39,7 +39,7 @@ HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
       n = c.b.begin(c.b_row(c.a.begin(i)) + 1) - c.first_of(c.a.begin(i));
       break;
     case row_kind::tiny:
-      if (starts_program(c, i, last)) {
+      if (program_goes_on(c, i, last)) {
         tiny.move_to(c, i, true);
         n = tiny.entries;
       } else {
@@ -49,7 +49,7 @@ HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
     case row_kind::program:
       tiny.move_to(c, i);
       n = tiny.entries;
-      for (; starts_program(c, i, last); ++i) { // the rows after it: as many
+      for (; program_goes_on(c, i, last); ++i) { // the rows after it: as many
         sum += n;
         if (row_ptr)
           row_ptr[i + 1] = static_cast<O>(sum);
@@ -147,7 +147,7 @@ struct spgemm_csr {
         copy(c, i);
         break;
       case row_kind::tiny:
-        if (starts_program(c, i, last)) {
+        if (program_goes_on(c, i, last)) {
           tiny.move_to(c, i, true);
           tiny.template run_program<1>(c, i);
         } else {
@@ -157,7 +157,7 @@ struct spgemm_csr {
       case row_kind::program: {
         tiny.move_to(c, i);
         int rows = 1;
-        while (rows < program_rows && starts_program(c, i + rows - 1, last))
+        while (rows < program_rows && program_goes_on(c, i + rows - 1, last))
           ++rows;
         if (rows == program_rows) {
           tiny.template run_program<program_rows>(c, i);

@@ -186,24 +186,21 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
   i64 products = 0;
   for (i64 i = first; i < last; ++i) {
     // Most rows that repeat the one before are as it in all that counts.
+    i64 const begin = i;
     if (may_repeat && (kind == row_kind::tiny || kind == row_kind::program) && c.is_moved(i)) {
       kind = row_kind::program;
-      i64 const begin = i;
-      for (; i + 1 < last && c.is_moved(i + 1); ++i) {
-      }
-      i64 const n = i - begin; // all but the last
-      products += n * e.products;
-      s.rows[static_cast<int>(kind)] += n;
-      s.products_by[static_cast<int>(kind)] += n * e.products;
-      s.most_entries += n * (e.products < cols ? e.products : cols);
-      if (c.t.kinds)
-        std::memset(c.t.kinds + begin, static_cast<int>(kind), static_cast<std::size_t>(n));
-    } else if (!(may_repeat && kind == row_kind::follows && c.follows(i)))
+      while (i + 1 < last && c.is_moved(i + 1))
+        ++i;
+      if (c.t.kinds) // of all but the last
+        std::memset(c.t.kinds + begin, static_cast<int>(kind), static_cast<std::size_t>(i - begin));
+    } else if (!(may_repeat && kind == row_kind::follows && c.follows(i))) {
       kind = c.choose(i, e);
-    products += e.products;
-    ++s.rows[static_cast<int>(kind)];
-    s.products_by[static_cast<int>(kind)] += e.products;
-    s.most_entries += e.products < cols ? e.products : cols;
+    }
+    i64 const n = i + 1 - begin;
+    products += n * e.products;
+    s.rows[static_cast<int>(kind)] += n;
+    s.products_by[static_cast<int>(kind)] += n * e.products;
+    s.most_entries += n * (e.products < cols ? e.products : cols);
     i64 const width = e.last + 1 - e.first;
     if (kind == row_kind::dense || kind == row_kind::follows) {
       raise(s.widest, width);
@@ -237,10 +234,7 @@ HWY_INLINE i64 rows_moved_on(pattern<I, O> const& b, i64 i, i64 last) {
   I const* const col = b.col + b.ptr[i];
   if (other != 0 || col[0] - col[-n] != 1)
     return 0;
-  I bad = 0;
-  for (i64 k = 0; k < rows * n; ++k)
-    bad |= static_cast<I>(col[k] - col[k - n]) ^ I(1);
-  return bad == 0 ? rows : 0;
+  return moved(col, col - n, rows * n, I(1)) ? rows : 0;
 }
 
 template <class I, class O>
