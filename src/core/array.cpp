@@ -3,6 +3,7 @@
 
 #include "tulle/core/recycling.hpp"
 
+#include <cstring>
 #include <new>
 #ifdef __linux__
 #include <sys/mman.h>
@@ -55,7 +56,12 @@ std::pmr::memory_resource* default_memory() noexcept {
 
 namespace detail {
 
-void* allocate(std::size_t bytes, std::pmr::memory_resource* memory) {
+void* new_array(std::size_t n, std::size_t size, std::pmr::memory_resource*& memory) {
+  if (!memory)
+    memory = default_memory();
+  if (n == 0)
+    return nullptr;
+  std::size_t const bytes = checked_mul(n, size, "array");
   try {
     return memory->allocate(bytes, alignment);
   } catch (std::bad_alloc const&) {
@@ -63,7 +69,15 @@ void* allocate(std::size_t bytes, std::pmr::memory_resource* memory) {
   }
 }
 
-void deallocate(void* p, std::size_t bytes, std::pmr::memory_resource* memory) noexcept {
+void* copy_array(void const* from, std::size_t n, std::size_t size,
+                 std::pmr::memory_resource*& memory) {
+  void* const to = new_array(n, size, memory);
+  if (n != 0)
+    std::memcpy(to, from, n * size);
+  return to;
+}
+
+void free_array(void* p, std::size_t bytes, std::pmr::memory_resource* memory) noexcept {
   memory->deallocate(p, bytes, alignment);
 }
 

@@ -144,7 +144,7 @@ device_block::device_block(std::size_t bytes, cuda const& where) : bytes_(bytes)
   if (bytes == 0)
     return;
   if (where.memory)
-    data_ = allocate(bytes, where.memory);
+    data_ = new_array(bytes, 1, where_.memory);
   else
     check(loaded_cuda().allocate(where.device, where.stream, bytes, data_), "device memory");
 }
@@ -153,7 +153,7 @@ device_block::~device_block() {
   if (!data_)
     return;
   if (where_.memory)
-    deallocate(data_, bytes_, where_.memory);
+    free_array(data_, bytes_, where_.memory);
   else
     the_module().module->deallocate(where_.device, where_.stream, data_);
 }

@@ -6,6 +6,22 @@
 #include "dispatch/device_result.hpp"
 
 namespace tulle {
+namespace {
+
+/// The view with each array that is not empty where place(array, bytes) says.
+template <class F>
+std::unique_ptr<std::byte[]> moved(matrix_ref const& a, F place) {
+  auto const& ops = dispatch::ops(a.format, a.type);
+  auto view = std::make_unique<std::byte[]>(ops.view_bytes);
+  std::memcpy(view.get(), a.view, ops.view_bytes);
+  for (dispatch::array_of const& array : ops.arrays(view.get())) {
+    void const* const to = array.n == 0 ? nullptr : place(array.data(), array.bytes());
+    std::memcpy(const_cast<void*>(array.at), &to, sizeof to);
+  }
+  return view;
+}
+
+} // namespace
 
 std::size_t device_matrix::bytes() const noexcept {
   std::size_t n = 0;
@@ -32,11 +48,9 @@ device_matrix upload(matrix_ref a, cuda const& where) {
   if (!is_built(a.format, a.type))
     fail(errc::unsupported, "upload: %s is not built for %s", name(a.format), name(a.type));
   dispatch::check_present("upload", a);
-  auto const& ops = dispatch::ops(a.format, a.type);
   device_matrix d;
   d.where_ = where;
-  d.view_ = std::make_unique<std::byte[]>(ops.view_bytes);
-  ops.move(a.view, d.view_.get(), [&](void const* from, std::size_t bytes) {
+  d.view_ = moved(a, [&](void const* from, std::size_t bytes) {
     d.blocks_.emplace_back(bytes, where);
     detail::device_copy(d.blocks_.back().data(), from, bytes, where);
     return d.blocks_.back().data();
@@ -96,14 +110,13 @@ device_matrix convert(device_matrix const& a, layout const& to) {
 
 any_matrix download(device_matrix const& a, cpu const& where) {
   matrix_ref const on_device = a.ref().matrix;
-  auto const& ops = dispatch::ops(on_device.format, on_device.type);
-  auto const view = std::make_unique<std::byte[]>(ops.view_bytes);
   std::vector<array<std::byte>> arrays;
-  ops.move(on_device.view, view.get(), [&](void const* from, std::size_t bytes) {
+  auto const view = moved(on_device, [&](void const* from, std::size_t bytes) {
     arrays.emplace_back(bytes, where.memory);
     detail::device_copy(arrays.back().data(), from, bytes, a.where());
     return arrays.back().data();
   });
+  auto const& ops = dispatch::ops(on_device.format, on_device.type);
   return on_device.format == format::csr ? ops.from_csr(view.get(), "", where)
                                          : ops.to_csr(view.get(), where);
 }

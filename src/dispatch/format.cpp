@@ -22,9 +22,9 @@ format_ops const& ops(format f, type_tag t) {
 }
 
 void check_present(char const* op, matrix_ref const& a) {
-  if (char const* const missing = ops(a.format, a.type).missing(a.view))
+  if (char const* const array = missing(arrays_of(a)))
     fail(errc::bad_structure, "%s: the %s of %zu x %zu has no %s; was it moved from?", op,
-         name(a.format), a.rows, a.cols, missing);
+         name(a.format), a.rows, a.cols, array);
 }
 
 } // namespace dispatch

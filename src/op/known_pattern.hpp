@@ -5,23 +5,25 @@
 #include "tulle/core/where.hpp"
 #include "tulle/op/detail/hub.hpp"
 
-#include "dispatch/pattern.hpp"
+#include "dispatch/arrays.hpp"
 
 namespace tulle::detail {
 
 template <class View>
 known_pattern know(View const& a, int threads) {
-  return {dispatch::pattern_of(a, threads), dispatch::place_of(a)};
+  dispatch::array_list const all(a);
+  return {dispatch::pattern_of(all, threads), dispatch::place_of(all)};
 }
 
 /// errc::bad_structure for other indices than those known; arrays at a known place are not read.
 template <class View>
 void recognise(char const* op, char const* operand, View const& a, known_pattern& known,
                int threads) {
-  std::uint64_t const place = dispatch::place_of(a);
+  dispatch::array_list const all(a);
+  std::uint64_t const place = dispatch::place_of(all);
   if (place == known.place)
     return;
-  if (dispatch::pattern_of(a, threads) != known.pattern)
+  if (dispatch::pattern_of(all, threads) != known.pattern)
     fail(errc::bad_structure, "%s: the plan is for another pattern than that of %s", op, operand);
   known.place = place;
 }

@@ -200,11 +200,10 @@ spgemm_plan<device_matrix, void, void>::spgemm_plan(cuda const& where, device_re
   if (a.matrix.format != format::csr || b.matrix.format != format::csr)
     fail(errc::unsupported, "spgemm: a plan is for csr, A is a %s and B a %s; see convert()",
          name(a.matrix.format), name(b.matrix.format));
-  auto const& ops = dispatch::ops(format::csr, a.matrix.type);
   s.a = a.matrix;
   s.b = b.matrix;
-  s.place_a = ops.place(a.matrix.view);
-  s.place_b = ops.place(b.matrix.view);
+  s.place_a = dispatch::place_of(dispatch::arrays_of(a.matrix));
+  s.place_b = dispatch::place_of(dispatch::arrays_of(b.matrix));
   s.product.method = o.method;
   s.product.maps = true;
   result_ = multiply(s.where, *s.kernel, a, b, s.where, s.kept, s.product);
@@ -246,12 +245,12 @@ device_matrix const& spgemm_plan<device_matrix, void, void>::run(device_ref cons
          "%zu with %zu and B %zu x %zu with %zu",
          s.a.rows, s.a.cols, s.a.nnz, s.b.rows, s.b.cols, s.b.nnz, a.matrix.rows, a.matrix.cols,
          a.matrix.nnz, b.matrix.rows, b.matrix.cols, b.matrix.nnz);
-  auto const& ops = dispatch::ops(format::csr, a.matrix.type);
   // Comparing indices would have to wait for the device.
-  if (ops.place(a.matrix.view) != s.place_a || ops.place(b.matrix.view) != s.place_b)
+  bool const has_a = dispatch::place_of(dispatch::arrays_of(a.matrix)) == s.place_a;
+  if (!has_a || dispatch::place_of(dispatch::arrays_of(b.matrix)) != s.place_b)
     fail(errc::bad_structure,
          "spgemm: the plan is for %s whose indices are elsewhere on the device",
-         ops.place(a.matrix.view) != s.place_a ? "an A" : "a B");
+         has_a ? "a B" : "an A");
   check(s.kernel->fill(a.matrix.view, b.matrix.view, s.product, result_.ref().matrix.view),
         "spgemm");
   return result_;

@@ -64,7 +64,7 @@ void check(spmv_operand a, value_kind kind, void const* x, std::size_t x_size, v
   std::size_t const y_bytes = y_size * bytes_of(kind);
   if (y_size != 0 && x_size != 0 && overlap(x, x_size * bytes_of(kind), y, y_bytes))
     fail(errc::bad_structure, "%s: x and y overlap", op);
-  if (dispatch::ops(m.format, m.type).overlaps(m.view, y, static_cast<char const*>(y) + y_bytes))
+  if (dispatch::overlaps(dispatch::arrays_of(m), y, static_cast<char const*>(y) + y_bytes))
     fail(errc::bad_structure, "%s: y overlaps the arrays of A", op);
 }
 
@@ -193,9 +193,9 @@ void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
       fail(errc::out_of_memory, "spmv: %zu bytes of workspace wanted, the limit is %zu", bytes,
            w.workspace_limit);
     if (s.view.one_pattern) {
-      auto const& ops = dispatch::ops(m.format, m.type);
-      s.pattern = ops.pattern(m.view, s.view.threads);
-      s.place = ops.place(m.view);
+      dispatch::array_list const arrays = dispatch::arrays_of(m);
+      s.pattern = dispatch::pattern_of(arrays, s.view.threads);
+      s.place = dispatch::place_of(arrays);
     }
     workspace_ = array<std::byte>(bytes, w.memory);
     s.view.work = workspace_.data();
@@ -220,7 +220,7 @@ void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
     on_device_ = detail::device_block(bytes, {w.device, w.stream, w.memory});
     s.view.work = on_device_.data();
     check(s.cuda_kernel->fill(m.view, s.view), "spmv");
-    s.place = dispatch::ops(m.format, m.type).place(m.view);
+    s.place = dispatch::place_of(dispatch::arrays_of(m));
     path_ = std::string("cuda/sm_") + std::to_string(device.major) + std::to_string(device.minor) +
             " " + name(m.format) + suffix + " " + s.view.method;
   } else {
@@ -269,7 +269,7 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
   spmv_plan::state& s = plan->get();
   if (where_to == backend::cuda) {
     // Comparing indices would have to wait for the device.
-    if (dispatch::ops(a.matrix.format, a.matrix.type).place(a.matrix.view) != s.place)
+    if (dispatch::place_of(dispatch::arrays_of(a.matrix)) != s.place)
       fail(errc::bad_structure,
            "spmv: the plan is for a %s whose indices are elsewhere on the device",
            name(a.matrix.format));
@@ -277,9 +277,9 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
                  "spmv");
   }
   if (s.view.one_pattern) {
-    auto const& ops = dispatch::ops(a.matrix.format, a.matrix.type);
-    std::uint64_t const place = ops.place(a.matrix.view);
-    if (place != s.place && ops.pattern(a.matrix.view, s.view.threads) != s.pattern)
+    dispatch::array_list const arrays = dispatch::arrays_of(a.matrix);
+    std::uint64_t const place = dispatch::place_of(arrays);
+    if (place != s.place && dispatch::pattern_of(arrays, s.view.threads) != s.pattern)
       fail(errc::bad_structure,
            "spmv: the plan is for another pattern: this %s has other indices than the one it was "
            "made for",

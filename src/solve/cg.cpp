@@ -86,7 +86,7 @@ void check(value_kind kind, matrix_ref const& m, void const* b, std::size_t b_si
   std::size_t const bytes = checked_mul(x_size, detail::bytes_of(kind), "cg: x");
   if (bytes != 0 && detail::overlap(b, bytes, x, bytes))
     fail(errc::bad_structure, "cg: b and x overlap");
-  if (dispatch::ops(m.format, m.type).overlaps(m.view, x, static_cast<char const*>(x) + bytes))
+  if (dispatch::overlaps(dispatch::arrays_of(m), x, static_cast<char const*>(x) + bytes))
     fail(errc::bad_structure, "cg: x overlaps the arrays of A");
   if (!(options.tolerance >= 0 && std::isfinite(options.tolerance)))
     fail(errc::bad_structure, "cg: the tolerance is %g, expected a number that is not negative",

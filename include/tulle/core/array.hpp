@@ -5,7 +5,6 @@
 #include "tulle/core/narrow.hpp"
 
 #include <cstddef>
-#include <cstring>
 #include <initializer_list>
 #include <type_traits>
 
@@ -25,9 +24,16 @@ namespace tulle {
 /// system allows; up to 256 MiB of freed blocks are used again (core/recycling.hpp).
 std::pmr::memory_resource* default_memory() noexcept;
 
+// Of any type: an owner has many arrays, and what stands in each of their constructors is compiled
+// once for every format and type.
 namespace detail {
-void* allocate(std::size_t bytes, std::pmr::memory_resource* memory); // errc::out_of_memory
-void deallocate(void* p, std::size_t bytes, std::pmr::memory_resource* memory) noexcept;
+/// n elements of that size, or nullptr for none; `memory` is set where it is not. errc::overflow,
+/// errc::out_of_memory.
+void* new_array(std::size_t n, std::size_t size, std::pmr::memory_resource*& memory);
+/// The same, with what is at `from`.
+void* copy_array(void const* from, std::size_t n, std::size_t size,
+                 std::pmr::memory_resource*& memory);
+void free_array(void* p, std::size_t bytes, std::pmr::memory_resource* memory) noexcept;
 } // namespace detail
 
 /// A fixed-size array of plain values, 64-byte aligned. Elements start uninitialised, so that the
@@ -39,21 +45,15 @@ class array {
 public:
   array() = default;
   explicit array(std::size_t n, std::pmr::memory_resource* memory = nullptr)
-      : size_(n), memory_(memory ? memory : default_memory()) {
-    if (n != 0)
-      data_ = static_cast<T*>(detail::allocate(checked_mul(n, sizeof(T), "array"), memory_));
-  }
+      : size_(n), memory_(memory),
+        data_(static_cast<T*>(detail::new_array(n, sizeof(T), memory_))) {}
   array(std::size_t n, T value, std::pmr::memory_resource* memory = nullptr) : array(n, memory) {
-    for (std::size_t i = 0; i < n; ++i)
-      data_[i] = value;
+    fill(value);
   }
-  array(std::initializer_list<T> values) : array(values.size()) {
-    copy_from(values.begin(), values.size());
-  }
+  array(std::initializer_list<T> values) : array(values.begin(), values.size()) {}
   array(T const* first, std::size_t n, std::pmr::memory_resource* memory = nullptr)
-      : array(n, memory) {
-    copy_from(first, n);
-  }
+      : size_(n), memory_(memory),
+        data_(static_cast<T*>(detail::copy_array(first, n, sizeof(T), memory_))) {}
   array(array const& other) : array(other.data_, other.size_) {}
   array(array&& other) noexcept { swap(other); }
   array& operator=(array other) noexcept {
@@ -62,7 +62,7 @@ public:
   }
   ~array() {
     if (data_)
-      detail::deallocate(data_, size_ * sizeof(T), memory_);
+      detail::free_array(data_, size_ * sizeof(T), memory_);
   }
 
   void swap(array& other) noexcept {
@@ -85,7 +85,7 @@ public:
   T& back() noexcept { return data_[size_ - 1]; }
   T const& back() const noexcept { return data_[size_ - 1]; }
 
-  friend bool operator==(array const& a, array const& b) {
+  [[gnu::noinline]] friend bool operator==(array const& a, array const& b) {
     if (a.size_ != b.size_)
       return false;
     for (std::size_t i = 0; i < a.size_; ++i)
@@ -95,14 +95,14 @@ public:
   }
 
 private:
-  void copy_from(T const* first, std::size_t n) {
-    if (n != 0)
-      std::memcpy(static_cast<void*>(data_), first, n * sizeof(T));
+  [[gnu::noinline]] void fill(T value) {
+    for (std::size_t i = 0; i < size_; ++i)
+      data_[i] = value;
   }
 
-  T* data_ = nullptr;
   std::size_t size_ = 0;
   std::pmr::memory_resource* memory_ = nullptr;
+  T* data_ = nullptr;
 };
 
 } // namespace tulle

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dispatch/arrays.hpp"
 
-// Which pattern a view has, in 64 bits: a plan made for one pattern must not run on another, which
-// might touch memory that the plan did not count on.
-#pragma once
 #include "tulle/core/parallel.hpp"
 
 #include <atomic>
-#include <cstdint>
-#include <type_traits>
+#include <cstring>
 
 namespace tulle::dispatch {
+namespace {
 
 constexpr std::uint64_t mixed(std::uint64_t h, std::uint64_t v) {
   h = (h ^ v) * 0x9e3779b97f4a7c15u;
@@ -31,9 +29,9 @@ std::uint64_t hash_of(T const* p, std::size_t n, int threads) {
       std::size_t k = b * block;
       for (; k + 4 <= end; k += 4)
         for (std::size_t j = 0; j < 4; ++j)
-          lane[j] = mixed(lane[j], static_cast<std::uint64_t>(p[k + j]));
+          lane[j] = mixed(lane[j], p[k + j]);
       for (; k < end; ++k)
-        lane[0] = mixed(lane[0], static_cast<std::uint64_t>(p[k]));
+        lane[0] = mixed(lane[0], p[k]);
       std::uint64_t const h = mixed(mixed(mixed(lane[0], lane[1]), lane[2]), lane[3]);
       std::atomic_ref(sum).fetch_add(mixed(h, b), std::memory_order_relaxed);
     }
@@ -41,25 +39,49 @@ std::uint64_t hash_of(T const* p, std::size_t n, int threads) {
   return sum;
 }
 
-/// Of what the index arrays hold.
-template <class View>
-std::uint64_t pattern_of(View const& a, int threads) {
+std::uint64_t hash_of(array_of const& a, int threads) {
+  switch (a.size) {
+  case 1:
+    return hash_of(static_cast<std::uint8_t const*>(a.data()), a.n, threads);
+  case 2:
+    return hash_of(static_cast<std::uint16_t const*>(a.data()), a.n, threads);
+  case 4:
+    return hash_of(static_cast<std::uint32_t const*>(a.data()), a.n, threads);
+  default:
+    return hash_of(static_cast<std::uint64_t const*>(a.data()), a.n, threads);
+  }
+}
+
+} // namespace
+
+bool overlaps(array_list const& all, void const* first, void const* last) {
+  for (array_of const& a : all)
+    if (a.n != 0 && first != last && a.data() < last &&
+        first < static_cast<char const*>(a.data()) + a.bytes())
+      return true;
+  return false;
+}
+
+char const* missing(array_list const& all) {
+  for (array_of const& a : all)
+    if (a.n != 0 && a.data() == nullptr)
+      return a.name;
+  return nullptr;
+}
+
+std::uint64_t pattern_of(array_list const& all, int threads) {
   std::uint64_t h = 0;
-  a.arrays([&]<class T>(char const*, T const* p, std::size_t n) {
-    if constexpr (std::is_integral_v<T>)
-      h = mixed(h, hash_of(p, n, threads));
-  });
+  for (array_of const& a : all)
+    if (a.is_index && std::strcmp(a.name, "shared") != 0)
+      h = mixed(h, hash_of(a, threads));
   return h;
 }
 
-/// Of where they lie: known again at no cost.
-template <class View>
-std::uint64_t place_of(View const& a) {
+std::uint64_t place_of(array_list const& all) {
   std::uint64_t h = 0;
-  a.arrays([&]<class T>(char const*, T const* p, std::size_t n) {
-    if constexpr (std::is_integral_v<T>)
-      h = mixed(mixed(h, reinterpret_cast<std::uintptr_t>(p)), n);
-  });
+  for (array_of const& a : all)
+    if (a.is_index)
+      h = mixed(mixed(h, reinterpret_cast<std::uintptr_t>(a.data())), a.n);
   return h;
 }
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The arrays of a view, whatever their types, and what follows from them: whether they are there,
+// whether they overlap others, and which pattern they are. A plan made for one pattern must not run
+// on another, which might touch memory that the plan did not count on.
+#pragma once
+#include "tulle/core/fail.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace tulle::dispatch {
+
+struct array_of {
+  char const* name;
+  void const* at; ///< where the view has its pointer
+  std::size_t n;
+  std::size_t size; ///< of an element
+  bool is_index;
+
+  void const* data() const {
+    void const* p;
+    std::memcpy(&p, at, sizeof p);
+    return p;
+  }
+  std::size_t bytes() const { return n * size; }
+};
+
+class array_list {
+public:
+  /// Those of view.arrays().
+  template <class View>
+  requires requires(View const& a) { a.rows; }
+  explicit array_list(View const& a) {
+    a.arrays([&]<class T>(char const* name, T const* const& at, std::size_t n) {
+      add({name, &at, n, sizeof(T), std::is_integral_v<T>});
+    });
+  }
+  array_of const* begin() const { return all_; }
+  array_of const* end() const { return all_ + count_; }
+
+private:
+  void add(array_of const& a) {
+    if (count_ == most)
+      fail(errc::unsupported, "a view has more than %zu arrays", most);
+    all_[count_++] = a;
+  }
+  static constexpr std::size_t most = 24;
+  array_of all_[most];
+  std::size_t count_ = 0;
+};
+
+/// Whether [first, last) shares a byte with any of the arrays.
+bool overlaps(array_list const& all, void const* first, void const* last);
+/// The name of an array that should be there and is not; else nullptr. As detail::missing_array.
+char const* missing(array_list const& all);
+/// Of what the index arrays hold, in 64 bits: the same for every number of threads. Which values
+/// are shared is no part of a pattern.
+std::uint64_t pattern_of(array_list const& all, int threads);
+/// Of where they lie: known again at no cost.
+std::uint64_t place_of(array_list const& all);
+
+} // namespace tulle::dispatch
