@@ -97,11 +97,11 @@ void ask_for(T const* array, std::int64_t k, std::int64_t end) {
 }
 
 /// The rows at places [q, end) of a bin, of up to `most` entries.
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 void bin_rows(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y, bool overwrite,
-              std::int64_t q, std::int64_t end, std::int64_t most) {
+              std::int64_t q, std::int64_t end, std::int64_t most, std::int64_t ahead) {
   bool const is_short = most <= vector_from;
-  bool const asks = streaming && !is_short && most <= longest_asked;
+  bool const asks = ahead != 0 && !is_short && most <= longest_asked;
   while (q < end) {
     if (has_quads<V> && is_short && q + 4 <= end) {
       I const* const row = a.bin_row + q;
@@ -114,9 +114,9 @@ void bin_rows(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y, bo
         other |= (a.row_ptr[row[r] + 1] - k) ^ length;
         val[r] = a.val + k;
         col[r] = a.col + k;
-        if constexpr (streaming) {
-          __builtin_prefetch(reinterpret_cast<char const*>(val[r]) + prefetch_bytes);
-          __builtin_prefetch(reinterpret_cast<char const*>(col[r]) + prefetch_bytes / 2);
+        if (ahead != 0) {
+          __builtin_prefetch(reinterpret_cast<char const*>(val[r]) + ahead);
+          __builtin_prefetch(reinterpret_cast<char const*>(col[r]) + ahead / 2);
         }
       }
       if (other == 0 && length <= longest_short) {
@@ -144,9 +144,9 @@ void bin_rows(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y, bo
           ask_for(a.val, a.row_ptr[soon], a.row_ptr[soon + 1]);
           ask_for(a.col, a.row_ptr[soon], a.row_ptr[soon + 1]);
         }
-        sum = dot<false>(a.val, a.col, x, k, row_end);
+        sum = dot(a.val, a.col, x, k, row_end, 0);
       } else
-        sum = dot<streaming>(a.val, a.col, x, k, row_end);
+        sum = dot(a.val, a.col, x, k, row_end, ahead);
       update(y + i, alpha, sum, beta, overwrite);
     }
   }
@@ -172,10 +172,11 @@ std::int64_t place_from(acsr_view<V, I, O> const& a, int b, std::int64_t lo, std
   return lo;
 }
 
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 void multiply_bins(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y,
                    plan_view const& p) {
   bool const overwrite = beta == V{};
+  std::int64_t const ahead = ahead_of(p);
   int const bins = static_cast<int>(a.bins);
   int const longs = short_bins(bins);
   std::int64_t const* const begin = p.info;
@@ -194,8 +195,8 @@ void multiply_bins(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* 
                                          : rows_before(a.row_ptr, a.rows, (u + 1) * window_steps);
             for (int c = 0; c < longs; ++c) {
               std::int64_t const stop = place_from(a, c, next[c], end);
-              bin_rows<streaming>(alpha, a, x, beta, y, overwrite, next[c], stop,
-                                  detail::most_in_bin(c));
+              bin_rows(alpha, a, x, beta, y, overwrite, next[c], stop, detail::most_in_bin(c),
+                       ahead);
               next[c] = stop;
             }
             continue;
@@ -208,8 +209,8 @@ void multiply_bins(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* 
           std::int64_t const row_end = a.row_ptr[i + 1];
           if (k >= row_end)
             continue;
-          V const sum = dot<streaming>(a.val, a.col, x, k,
-                                       k + tile_steps < row_end ? k + tile_steps : row_end);
+          V const sum =
+              dot(a.val, a.col, x, k, k + tile_steps < row_end ? k + tile_steps : row_end, ahead);
           if (part == 0)
             update(y + i, alpha, sum, beta, overwrite);
           else
@@ -222,10 +223,8 @@ template <class V, class I, class O>
 void spmv(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p) {
   if (p.transposed)
     scatter_lines(alpha, a.row_ptr, a.col, a.val, a.rows, a.cols, a.nnz, x, beta, y, p);
-  else if (p.streaming)
-    multiply_bins<true>(alpha, a, x, beta, y, p);
   else
-    multiply_bins<false>(alpha, a, x, beta, y, p);
+    multiply_bins(alpha, a, x, beta, y, p);
 }
 
 } // namespace

@@ -59,8 +59,7 @@ struct run_product {
   HWY_INLINE void sum(std::int64_t k, std::int64_t end, V* out) const {
     if constexpr (single) {
       if (end - k >= vector_from) {
-        out[0] = ahead ? dot<true>(a.val, a.block_col, x, k, end)
-                       : dot<false>(a.val, a.block_col, x, k, end);
+        out[0] = dot(a.val, a.block_col, x, k, end, ahead);
         return;
       }
       V s{}; // as dot(), without the call

@@ -60,9 +60,9 @@ HWY_INLINE V exact_sum(brc_view<V, I, O> const& a, detail::brc_block const& b, s
   return sum;
 }
 
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 HWY_NOINLINE void sum_block(brc_view<V, I, O> const& a, detail::brc_block const& b, V const* x,
-                            V* sum) {
+                            V* sum, std::int64_t ahead) {
   constexpr std::size_t group = 2 * HWY_MAX_BYTES / sizeof(V);
   for (std::size_t r = 0; r < b.rows; ++r)
     sum[r] = 0;
@@ -73,7 +73,7 @@ HWY_NOINLINE void sum_block(brc_view<V, I, O> const& a, detail::brc_block const&
     while (k < b.width && columns < columns_at_once)
       from[columns++] = static_cast<std::int64_t>(b.at + k++ * b.rows);
     if (whole != 0)
-      add_columns<streaming>(columns, a.val, a.col, from, x, static_cast<std::int64_t>(whole), sum);
+      add_columns(columns, a.val, a.col, from, x, static_cast<std::int64_t>(whole), sum, ahead);
     for (std::size_t r = whole; r < b.rows; ++r)
       for (int j = 0; j < columns; ++j) {
         std::size_t const at = static_cast<std::size_t>(from[j]) + r;
@@ -84,7 +84,7 @@ HWY_NOINLINE void sum_block(brc_view<V, I, O> const& a, detail::brc_block const&
          [&](std::int64_t r) { return exact_sum(a, b, static_cast<std::size_t>(r), x); });
 }
 
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 void multiply_blocks(V alpha, brc_view<V, I, O> const& a, V const* x, V beta, V* y,
                      plan_view const& p) {
   bool const overwrite = beta == V{};
@@ -114,7 +114,7 @@ void multiply_blocks(V alpha, brc_view<V, I, O> const& a, V const* x, V beta, V*
           ++t;
         }
         detail::brc_block const block = a.block(t, b);
-        sum_block<streaming>(a, block, x, sum);
+        sum_block(a, block, x, sum, p.streaming ? rows_ahead : 0);
         I const* const perm = a.perm + block.first;
         if (t == 0)
           for (std::size_t r = 0; r < block.rows; ++r)
@@ -161,10 +161,7 @@ void spmv(V alpha, brc_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
             }
           }
         });
-  if (p.streaming)
-    multiply_blocks<true>(alpha, a, x, beta, y, p);
-  else
-    multiply_blocks<false>(alpha, a, x, beta, y, p);
+  multiply_blocks(alpha, a, x, beta, y, p);
 }
 
 } // namespace

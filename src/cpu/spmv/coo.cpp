@@ -61,7 +61,7 @@ void multiply_runs(V alpha, I const* target, I const* source, V const* val, std:
         std::int64_t e = k + 1;
         while (e < end && target[e] == i)
           ++e;
-        V const sum = dot<false>(val, source, x, k, e);
+        V const sum = dot(val, source, x, k, e, 0);
         if (foreign) {
           head[tile] = sum;
           foreign = e == end && end < nnz && target[end] == i;

@@ -61,6 +61,14 @@ void spmv(V alpha, csr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
 TULLE_TYPES(TULLE_SHARED)
 TULLE_BASIC_TYPES(TULLE_SHARED)
 #undef TULLE_SHARED
+#define TULLE_SHARED(tag, V, I, O)                                                                 \
+  std::int64_t multiply_run(O const* ptr, I const* col, V const* val, V const* x, V alpha, V beta, \
+                            V* y, bool overwrite, std::int64_t i, std::int64_t rows,               \
+                            std::int64_t ahead) {                                                  \
+    return short_run(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, INT64_MAX, ahead);      \
+  }
+TULLE_TYPES(TULLE_SHARED)
+#undef TULLE_SHARED
 
 TULLE_INSTANTIATE_SPMV_BASIC(csr)
 

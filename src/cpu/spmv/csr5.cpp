@@ -339,7 +339,7 @@ HWY_NOINLINE void multiply_rest(product<V, I, O> const& m, std::int64_t tile,
   std::int64_t k = tile * m.entries;
   for (std::int64_t i = m.row_of(tile); i < m.a.rows; ++i) {
     std::int64_t const end = m.a.row_ptr[i + 1];
-    V const sum = state.open + dot<false>(m.a.val, m.a.col, m.x, k, end);
+    V const sum = state.open + dot(m.a.val, m.a.col, m.x, k, end, 0);
     k = end;
     if (state.foreign)
       state.head = sum;

@@ -29,28 +29,28 @@ std::size_t prepare(csr_adaptive_view<V, I, O> const& a, plan_view& p) {
 constexpr std::int64_t rows_between_looks = 8;
 
 /// Rows [i, end), each whole.
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 HWY_INLINE void block_rows(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V beta, V* y,
-                           bool overwrite, std::int64_t i, std::int64_t end) {
+                           bool overwrite, std::int64_t i, std::int64_t end, std::int64_t ahead) {
   while (i < end) {
     std::int64_t const k = a.row_ptr[i];
     std::int64_t const row_end = a.row_ptr[i + 1];
     if (row_end - k >= vector_from) {
-      update(y + i, alpha, dot<streaming>(a.val, a.col, x, k, row_end), beta, overwrite);
+      update(y + i, alpha, dot(a.val, a.col, x, k, row_end, ahead), beta, overwrite);
       ++i;
       continue;
     }
-    i = short_run<streaming>(a.row_ptr, a.col, a.val, x, alpha, beta, y, overwrite, i, end,
-                             INT64_MAX);
+    i = multiply_run(a.row_ptr, a.col, a.val, x, alpha, beta, y, overwrite, i, end, ahead);
     std::int64_t const stop = i + rows_between_looks < end ? i + rows_between_looks : end;
     i = short_rows(a.row_ptr, a.col, a.val, x, alpha, beta, y, overwrite, i, stop, INT64_MAX);
   }
 }
 
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 void multiply_blocks(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V beta, V* y,
                      plan_view const& p) {
   bool const overwrite = beta == V{};
+  std::int64_t const ahead = ahead_of(p);
   std::int64_t const most = static_cast<std::int64_t>(a.entries) * detail::long_row_blocks;
   pieces<V>{a.blocks, p.threads}.run(
       alpha, y, p.work, [=](std::int64_t first, std::int64_t last, piece<V>* left) {
@@ -62,12 +62,12 @@ void multiply_blocks(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V
           std::int64_t const end = a.row_block[b + 1];
           left[b].row = -1;
           if (part == 0 && i != end) {
-            block_rows<streaming>(alpha, a, x, beta, y, overwrite, i, end);
+            block_rows(alpha, a, x, beta, y, overwrite, i, end, ahead);
             continue;
           }
           std::int64_t const k = a.row_ptr[i] + part * most;
           std::int64_t const row_end = a.row_ptr[i + 1];
-          V const sum = dot<streaming>(a.val, a.col, x, k, k + most < row_end ? k + most : row_end);
+          V const sum = dot(a.val, a.col, x, k, k + most < row_end ? k + most : row_end, ahead);
           if (part == 0)
             update(y + i, alpha, sum, beta, overwrite);
           else
@@ -82,10 +82,8 @@ void spmv(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V beta, V* y
           plan_view const& p) {
   if (p.transposed)
     scatter_lines(alpha, a.row_ptr, a.col, a.val, a.rows, a.cols, a.nnz, x, beta, y, p);
-  else if (p.streaming)
-    multiply_blocks<true>(alpha, a, x, beta, y, p);
   else
-    multiply_blocks<false>(alpha, a, x, beta, y, p);
+    multiply_blocks(alpha, a, x, beta, y, p);
 }
 
 } // namespace

@@ -27,9 +27,9 @@ constexpr std::int64_t row_cost = 2; // of a row beside its entries, in entries
 constexpr std::int64_t rows_ahead = 32;
 
 /// Entries [first, last) of row i, which may go through several segments.
-template <bool streaming, class V, class I>
+template <class V, class I>
 HWY_NOINLINE V fragments(dynamic_view<V, I> const& a, V const* x, std::int64_t i,
-                         std::int64_t first, std::int64_t last) {
+                         std::int64_t first, std::int64_t last, std::int64_t ahead) {
   std::int64_t const mask = (std::int64_t{1} << a.shift) - 1;
   V sum{};
   std::int64_t at = 0; // entries before the segment
@@ -40,7 +40,7 @@ HWY_NOINLINE V fragments(dynamic_view<V, I> const& a, V const* x, std::int64_t i
       std::int64_t const stop = last < end ? last : end;
       dynamic_page<V, I> const page = a.pages[place >> a.shift];
       std::int64_t const offset = (place & mask) - at;
-      sum = sum + dot<streaming>(page.val, page.col, x, offset + first, offset + stop);
+      sum = sum + dot(page.val, page.col, x, offset + first, offset + stop, ahead);
       first = stop;
     }
     at = end;
@@ -85,9 +85,10 @@ HWY_INLINE bool are_alike(dynamic_view<V, I> const& a, std::int64_t k, std::int6
 /// The k-th row, the fourth behind it and so on, of one chunk, while four of them have `length`
 /// entries and begin `stride` places apart, as rows of one length do when they come out of
 /// defragmenting: rows.hpp's runs with room between rows. Returns the first row left.
-template <bool streaming, bool ordered, int length, class V, class I>
+template <bool ordered, int length, class V, class I>
 HWY_NOINLINE std::int64_t run_with_room(dynamic_view<V, I> const& a, V const* x, V alpha, V beta,
-                                        V* y, bool overwrite, std::int64_t k, std::int64_t stop) {
+                                        V* y, bool overwrite, std::int64_t k, std::int64_t stop,
+                                        std::int64_t ahead) {
   auto const begin = [&](std::int64_t at) -> std::int64_t {
     return a.begin[0][row_of<ordered>(a, at)];
   };
@@ -99,11 +100,11 @@ HWY_NOINLINE std::int64_t run_with_room(dynamic_view<V, I> const& a, V const* x,
       break;
     V const* const val = a.pages[0].val + at;
     I const* const col = a.pages[0].col + at;
-    if constexpr (streaming) {
+    if (ahead != 0) {
       for (std::size_t line = 0; line < 4 * (length + 1) * sizeof(V); line += 64)
-        __builtin_prefetch(reinterpret_cast<char const*>(val) + prefetch_bytes + line);
+        __builtin_prefetch(reinterpret_cast<char const*>(val) + ahead + line);
       for (std::size_t line = 0; line < 4 * (length + 1) * sizeof(I); line += 64)
-        __builtin_prefetch(reinterpret_cast<char const*>(col) + prefetch_bytes / 2 + line);
+        __builtin_prefetch(reinterpret_cast<char const*>(col) + ahead / 2 + line);
     }
     auto const sum = quad<length>(val, col, x, stride);
     update_four<ordered>(a, y, k, alpha, sum, beta, overwrite);
@@ -150,9 +151,9 @@ HWY_NOINLINE std::int64_t run_scattered(dynamic_view<V, I> const& a, V const* x,
 }
 
 /// The run that begins at the k-th row, if one does; k itself where none does.
-template <bool streaming, bool scattered, bool ordered, class V, class I>
+template <bool scattered, bool ordered, class V, class I>
 std::int64_t run_at(dynamic_view<V, I> const& a, V const* x, V alpha, V beta, V* y, bool overwrite,
-                    std::int64_t k, std::int64_t stop) {
+                    std::int64_t k, std::int64_t stop, std::int64_t ahead) {
   if constexpr (has_quads<V>)
     if (k + 4 <= stop && a.length[row_of<ordered>(a, k)] == a.length[row_of<ordered>(a, k + 3)])
       switch (a.length[row_of<ordered>(a, k)]) {
@@ -161,7 +162,7 @@ std::int64_t run_at(dynamic_view<V, I> const& a, V const* x, V alpha, V beta, V*
     if constexpr (scattered)                                                                       \
       return run_scattered<ordered, n>(a, x, alpha, beta, y, overwrite, k, stop);                  \
     else                                                                                           \
-      return run_with_room<streaming, ordered, n>(a, x, alpha, beta, y, overwrite, k, stop);
+      return run_with_room<ordered, n>(a, x, alpha, beta, y, overwrite, k, stop, ahead);
         TULLE_RUN(1)
         TULLE_RUN(2)
         TULLE_RUN(3)
@@ -177,9 +178,9 @@ std::int64_t run_at(dynamic_view<V, I> const& a, V const* x, V alpha, V beta, V*
 }
 
 /// The rows of a group, long ones left out. How a row is summed follows from its group alone.
-template <bool streaming, bool scattered, bool ordered, class V, class I>
+template <bool scattered, bool ordered, class V, class I>
 void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* y,
-                   std::int64_t group) {
+                   std::int64_t group, std::int64_t ahead) {
   bool const overwrite = beta == V{};
   std::int64_t k = group * group_rows;
   std::int64_t const stop = k + group_rows < a.rows ? k + group_rows : a.rows;
@@ -190,7 +191,7 @@ void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* 
     if constexpr (has_quads<V>) {
       if (k >= look_at) {
         std::int64_t const next =
-            run_at<streaming, scattered, ordered>(a, x, alpha, beta, y, overwrite, k, stop);
+            run_at<scattered, ordered>(a, x, alpha, beta, y, overwrite, k, stop, ahead);
         skip = next == k ? 2 * skip : look_after;
         look_at = next + skip;
         k = next;
@@ -208,7 +209,7 @@ void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* 
     if (n < 0) {
       if (~n >= long_row)
         continue;
-      sum = fragments<streaming>(a, x, i, 0, ~n);
+      sum = fragments(a, x, i, 0, ~n, ahead);
     } else {
       dynamic_page<V, I> const row = row_at<scattered>(a, i);
       if (n < vectors_from) {
@@ -217,7 +218,7 @@ void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* 
       } else {
         if (n >= long_row)
           continue;
-        sum = dot<streaming>(row.val, row.col, x, 0, n);
+        sum = dot(row.val, row.col, x, 0, n, ahead);
       }
       vectors_from = n < vector_from ? vector_among_short : vector_from;
     }
@@ -292,13 +293,14 @@ std::int64_t cut_long_rows(dynamic_view<V, I> const& a, std::int64_t groups, row
   return pieces;
 }
 
-template <bool streaming, class V, class I>
+template <class V, class I>
 void multiply_segments(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* y,
                        plan_view const& p) {
-  auto* const rows = a.scattered ? a.order ? rows_of_group<streaming, true, true, V, I>
-                                           : rows_of_group<streaming, true, false, V, I>
-                     : a.order ? rows_of_group<streaming, false, true, V, I>
-                                 : rows_of_group<streaming, false, false, V, I>;
+  auto* const rows =
+      a.scattered ? a.order ? rows_of_group<true, true, V, I> : rows_of_group<true, false, V, I>
+      : a.order ? rows_of_group<false, true, V, I>
+                  : rows_of_group<false, false, V, I>;
+  std::int64_t const ahead = ahead_of(p);
   pool_work<V> const w(a.rows, a.entries, p.threads);
   char* const work = static_cast<char*>(p.work);
   auto* const first_group = reinterpret_cast<std::int64_t*>(work);
@@ -313,13 +315,13 @@ void multiply_segments(V alpha, dynamic_view<V, I> const& a, V const* x, V beta,
     for (std::int64_t u; (u = queue.take(t)) >= 0;) {
       if (u < w.chunks) {
         for (std::int64_t g = first_group[u]; g < first_group[u + 1]; ++g)
-          rows(alpha, a, x, beta, y, g);
+          rows(alpha, a, x, beta, y, g, ahead);
         continue;
       }
       row_piece const r = piece[u - w.chunks];
       std::int64_t const n = a.size(static_cast<I>(r.row));
       std::int64_t const end = r.first + piece_entries;
-      sums[u - w.chunks] = fragments<streaming>(a, x, r.row, r.first, end < n ? end : n);
+      sums[u - w.chunks] = fragments(a, x, r.row, r.first, end < n ? end : n, ahead);
     }
   }
   for (std::int64_t q = 0; q < pieces;) {
@@ -357,10 +359,8 @@ void spmv(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* y, plan_v
                 out[col[k]] = mul_add(val[k], xi, out[col[k]]);
             });
         });
-  else if (p.streaming)
-    multiply_segments<true>(alpha, a, x, beta, y, p);
   else
-    multiply_segments<false>(alpha, a, x, beta, y, p);
+    multiply_segments(alpha, a, x, beta, y, p);
 }
 
 template <class V, class I>

@@ -62,9 +62,9 @@ HWY_NOINLINE V exact_row(ell_view<V, I, O> const& a, V const* x, std::int64_t i)
 }
 
 /// The ell's sums of n rows from row i on, n a multiple of two vectors.
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 HWY_INLINE void sum_columns(ell_view<V, I, O> const& a, V const* x, std::int64_t i, std::int64_t n,
-                            V* sum) {
+                            V* sum, std::int64_t ahead) {
   auto const stride = static_cast<std::int64_t>(a.stride);
   std::int64_t const width = a.width;
   for (std::int64_t r = 0; r < n; ++r)
@@ -73,18 +73,17 @@ HWY_INLINE void sum_columns(ell_view<V, I, O> const& a, V const* x, std::int64_t
     std::int64_t at[columns_at_once];
     for (std::int64_t j = 0; j < columns_at_once; ++j)
       at[j] = (s + j) * stride + i;
-    add_columns<streaming>(width - s < columns_at_once ? static_cast<int>(width - s)
-                                                       : columns_at_once,
-                           a.val, a.col, at, x, n, sum);
+    add_columns(width - s < columns_at_once ? static_cast<int>(width - s) : columns_at_once, a.val,
+                a.col, at, x, n, sum, ahead);
   }
   repair(sum, n, [&](std::int64_t r) { return exact_row(a, x, i + r); });
 }
 
 /// The coo's entries of rows [first, last), added to their sums. piece[t] is the sum of tile t
 /// where one row fills it.
-template <bool streaming, class V, class I>
+template <class V, class I>
 HWY_INLINE void add_rest(coo_rest<V, I> const& rest, V const* piece, V const* x, std::int64_t first,
-                         std::int64_t last, std::int64_t& k, V* sum) {
+                         std::int64_t last, std::int64_t& k, V* sum, std::int64_t ahead) {
   while (k < rest.size && static_cast<std::int64_t>(rest.row[k]) < last) {
     I const i = rest.row[k];
     V total = 0;
@@ -100,7 +99,7 @@ HWY_INLINE void add_rest(coo_rest<V, I> const& rest, V const* piece, V const* x,
       std::int64_t e = k + 1;
       while (e < stop && rest.row[e] == i)
         ++e;
-      total = total + dot<streaming>(rest.val, rest.col, x, k, e);
+      total = total + dot(rest.val, rest.col, x, k, e, ahead);
       k = e;
     } while (k < rest.size && rest.row[k] == i);
     V& to = sum[static_cast<std::int64_t>(i) - first];
@@ -155,9 +154,11 @@ std::size_t strips_workspace(ell_view<V, I, O> const& a, std::int64_t rest, int 
   return strips_layout<V, I>(a.rows, a.width, rest, threads).bytes;
 }
 
-template <bool streaming, class V, class I, class O>
-void strips_loop(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& rest, V const* x,
-                 V beta, V* y, plan_view const& p) {
+template <class V, class I, class O>
+void multiply_strips(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& rest, V const* x,
+                     V beta, V* y, plan_view const& p) {
+  if (a.rows == 0)
+    return;
   strips_layout<V, I> const layout(a.rows, a.width, rest.size, p.threads);
   std::int64_t const rows = a.rows;
   bool const overwrite = beta == V{};
@@ -174,7 +175,7 @@ void strips_loop(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& rest
       for (std::int64_t tile = 0; tile < tiles; ++tile)
         if (rest.is_one_row(tile))
           piece[tile] =
-              dot<streaming>(rest.val, rest.col, x, tile * tile_steps, (tile + 1) * tile_steps);
+              dot(rest.val, rest.col, x, tile * tile_steps, (tile + 1) * tile_steps, ahead_of(p));
     }
     hn::ScalableTag<V> const d;
     constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
@@ -190,11 +191,11 @@ void strips_loop(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& rest
       for (; i < end; i += layout.strip) {
         std::int64_t const n = i + layout.strip < rows ? layout.strip : rows - i;
         std::int64_t r = n / group * group;
-        sum_columns<streaming>(a, x, i, r, sum);
+        sum_columns(a, x, i, r, sum, p.streaming ? rows_ahead : 0);
         for (; r < n; ++r)
           sum[r] = exact_row(a, x, i + r);
         if (k < rest.size)
-          add_rest<streaming>(rest, piece, x, i, i + n, k, sum);
+          add_rest(rest, piece, x, i, i + n, k, sum, ahead_of(p));
         for (r = 0; r + lanes <= n; r += lanes) {
           auto const s = hn::LoadU(d, sum + r);
           hn::StoreU(overwrite ? hn::Mul(va, s)
@@ -206,17 +207,6 @@ void strips_loop(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& rest
       }
     }
   }
-}
-
-template <class V, class I, class O>
-void multiply_strips(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& rest, V const* x,
-                     V beta, V* y, plan_view const& p) {
-  if (a.rows == 0)
-    return;
-  if (p.streaming)
-    strips_loop<true>(alpha, a, rest, x, beta, y, p);
-  else
-    strips_loop<false>(alpha, a, rest, x, beta, y, p);
 }
 
 /// f(i, place) for slots [begin, end) that hold an entry, counted row by row, then rest(k) for

@@ -98,9 +98,9 @@ HWY_INLINE V add_slots(Section const& s, I const* col, V const* val, V const* x,
 }
 
 /// The sums of rows r to r + n of a section.
-template <bool streaming, class Section, class V, class I>
+template <class Section, class V, class I>
 HWY_NOINLINE void sum_strip(Section const& s, I const* col, V const* val, V const* x, std::size_t r,
-                            std::size_t n, V* sum) {
+                            std::size_t n, V* sum, std::int64_t ahead) {
   constexpr std::size_t group = 2 * HWY_MAX_BYTES / sizeof(V);
   for (std::size_t q = 0; q < n; ++q)
     sum[q] = 0;
@@ -119,7 +119,7 @@ HWY_NOINLINE void sum_strip(Section const& s, I const* col, V const* val, V cons
     do
       from[columns++] = static_cast<std::int64_t>(s.start(k) + r);
     while (++k < s.width && columns < columns_at_once && rows_at(k) >= whole);
-    add_columns<streaming>(columns, val, col, from, x, static_cast<std::int64_t>(whole), sum);
+    add_columns(columns, val, col, from, x, static_cast<std::int64_t>(whole), sum, ahead);
     for (int j = 0; j < columns; ++j) {
       std::size_t const stop = rows_at(k - static_cast<std::size_t>(columns - j));
       for (std::size_t q = whole; q < stop; ++q) {
@@ -166,7 +166,7 @@ std::int64_t place_shares(View const& a, int threads) {
   return places < threads * chunks_per_thread ? places : threads * chunks_per_thread;
 }
 
-template <bool streaming, class V, class View>
+template <class V, class View>
 void multiply_sections(V alpha, View const& a, V const* x, V beta, V* y, plan_view const& p) {
   std::int64_t const shares = place_shares(a, p.threads);
   chunk_queue queue(static_cast<share*>(p.work), p.threads, shares);
@@ -182,7 +182,7 @@ void multiply_sections(V alpha, View const& a, V const* x, V beta, V* y, plan_vi
         std::size_t const end = s.first + s.rows < last ? s.first + s.rows : last;
         while (place < end) {
           std::size_t const n = end - place < strip_rows ? end - place : strip_rows;
-          sum_strip<streaming>(s, a.col, a.val, x, place - s.first, n, sum);
+          sum_strip(s, a.col, a.val, x, place - s.first, n, sum, p.streaming ? rows_ahead : 0);
           store_sums(alpha, sum, a.perm + place, n, beta, y);
           place += n;
         }
@@ -212,7 +212,7 @@ void multiply_coo(V alpha, View const& a, V const* x, V beta, V* y, plan_view co
             std::int64_t const begin = k;
             while (++k < end && a.coo_row[k] == i) {
             }
-            V const sum = dot<false>(a.coo_val, a.coo_col, x, begin, k);
+            V const sum = dot(a.coo_val, a.coo_col, x, begin, k, 0);
             if (begin == tile * tile_steps && begin > 0 && a.coo_row[begin - 1] == i)
               left[tile] = {static_cast<std::int64_t>(i), sum};
             else
@@ -279,12 +279,8 @@ void multiply_sorted(V alpha, View const& a, V const* x, V beta, V* y, plan_view
                                 out[j] = mul_add(value, x[i], out[j]);
                               });
                             });
-  if (a.rows > a.longs) {
-    if (p.streaming)
-      multiply_sections<true>(alpha, a, x, beta, y, p);
-    else
-      multiply_sections<false>(alpha, a, x, beta, y, p);
-  }
+  if (a.rows > a.longs)
+    multiply_sections(alpha, a, x, beta, y, p);
   if (a.rest != 0)
     multiply_coo(alpha, a, x, beta, y, p);
 }

@@ -70,7 +70,7 @@ HWY_INLINE hn::Vec<D> gather_short(D d, V const* x, std::uint16_t const* index) 
 }
 
 /// Reads one tile: the entries and slots that are next.
-template <class V, bool streaming>
+template <class V>
 struct tile_reader {
   static constexpr hn::CappedTag<V, side> d{};
   using D = hn::CappedTag<V, side>;
@@ -81,11 +81,12 @@ struct tile_reader {
   std::uint16_t const* col;
   std::uint16_t const* row;
   V const* x; // of the panel
+  int ahead;  // bytes in val; 0 where entries come from the caches
 
   HWY_INLINE void ask_ahead(std::int64_t k) const {
-    if constexpr (streaming) {
-      ask(val + k, prefetch_bytes);
-      ask(col + k, prefetch_bytes / static_cast<int>(sizeof(V)) * 2);
+    if (ahead != 0) {
+      ask(val + k, ahead);
+      ask(col + k, ahead / static_cast<int>(sizeof(V)) * 2);
     }
   }
 
@@ -144,8 +145,8 @@ struct tile_reader {
     std::int64_t k = 0;
     for (; k + side <= count; k += side) {
       ask_ahead(k);
-      if constexpr (streaming)
-        ask(row + k, prefetch_bytes / static_cast<int>(sizeof(V)) * 2);
+      if (ahead != 0)
+        ask(row + k, ahead / static_cast<int>(sizeof(V)) * 2);
       HWY_UNROLL(side)
       for (int i = 0; i < side; ++i)
         sums[row[k + i]] = mul_add(val[k + i], x[col[k + i]], sums[row[k + i]]);
@@ -249,13 +250,13 @@ struct panels_layout {
 };
 
 /// Tiles [first, last) to the sums of a group.
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 void multiply_tiles(panels_view<V, I, O> const& a, V const* x, std::int64_t first,
-                    std::int64_t last, V* HWY_RESTRICT sums) {
+                    std::int64_t last, V* HWY_RESTRICT sums, int ahead) {
   std::int64_t const width = a.width;
   auto const places = static_cast<std::int64_t>(a.places);
   for (std::int64_t t = first; t < last; ++t) {
-    if constexpr (streaming) // x of the next tile, if it needs much of it
+    if (ahead != 0) // x of the next tile, if it needs much of it
       if (t + 1 < last && width <= widest_asked &&
           (static_cast<std::int64_t>(a.tile_ptr[t + 2]) - a.tile_ptr[t + 1]) * next_share >=
               width) {
@@ -264,14 +265,14 @@ void multiply_tiles(panels_view<V, I, O> const& a, V const* x, std::int64_t firs
         for (std::int64_t j = begin; j < end; j += 64 / static_cast<std::int64_t>(sizeof(V)))
           ask(x + j, 0);
       }
-    tile_reader<V, streaming> reader{a.val + a.tile_ptr[t], a.col + a.tile_ptr[t],
-                                     a.row + a.slot_ptr[t], x + a.tile_panel[t] * width};
+    tile_reader<V> reader{a.val + a.tile_ptr[t], a.col + a.tile_ptr[t], a.row + a.slot_ptr[t],
+                          x + a.tile_panel[t] * width, ahead};
     for (O r = a.run_ptr[t]; r < a.run_ptr[t + 1]; ++r)
       reader.run(a.lanes, a.run_len[r], a.run_count[r], sums);
   }
 }
 
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 void multiply_panels(V alpha, panels_view<V, I, O> const& a, V const* x, V beta, V* y,
                      plan_view const& p) {
   panels_layout<V> const layout(a, p.threads);
@@ -318,8 +319,8 @@ void multiply_panels(V alpha, panels_view<V, I, O> const& a, V const* x, V beta,
       V* const sums = units > 1 ? cut_sums + sums_of[g] + u * rows : own + t * layout.own_rows;
       for (std::int64_t i = 0; i < rows; ++i)
         sums[i] = V{};
-      multiply_tiles<streaming>(a, from, cut.first_tile(g, u, units),
-                                cut.first_tile(g, u + 1, units), sums);
+      multiply_tiles(a, from, cut.first_tile(g, u, units), cut.first_tile(g, u + 1, units), sums,
+                     p.streaming ? prefetch_bytes : 0);
       if (units == 1)
         for (std::int64_t i = 0; i < rows; ++i)
           update(y + a.group_ptr[g] + i, alpha, sums[i], beta, overwrite);
@@ -399,10 +400,7 @@ void spmv(V alpha, panels_view<V, I, O> const& a, V const* x, V beta, V* y, plan
                             });
   if (a.groups == 0)
     return;
-  if (p.streaming)
-    multiply_panels<true>(alpha, a, x, beta, y, p);
-  else
-    multiply_panels<false>(alpha, a, x, beta, y, p);
+  multiply_panels(alpha, a, x, beta, y, p);
 }
 
 } // namespace

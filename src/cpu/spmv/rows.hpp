@@ -19,8 +19,10 @@ namespace {
 
 // Zen 4, two threads, times as of 8192 on twelve generated matrices: 2048 and 32768 within 3 %.
 constexpr std::int64_t tile_steps = 8192;
-// Ahead in val, half of it in col. ms on lattice with 512, 1024, 2048, 4096: .98, .92, .90, .84; on
-// fem 1.30, 1.35, 1.33, 1.22; elsewhere alike.
+// Ahead in val, half of it in col; none where entries come from the caches: fem 1000 took 1.12
+// times as long with prefetches at 0, 1.09 with a branch round them in the loop over a row. ms on
+// lattice with 512, 1024, 2048, 4096: .98, .92, .90, .84; on fem 1.30, 1.35, 1.33, 1.22; elsewhere
+// alike.
 constexpr int prefetch_bytes = 4096;
 // Entries from which a row goes by vectors. 8: 1.4 times as long on random rows of 8 on average;
 // 24: as 16; 32: 1.3 times as long on a grid of 27.
@@ -35,6 +37,10 @@ constexpr int vector_among_short = 32;
 // gather rmat 20 takes 1.2 times as long.
 constexpr std::int64_t far_entries = 1024;
 constexpr std::int64_t far_bytes = 1024;
+
+inline std::int64_t ahead_of(plan_view const& p) {
+  return p.streaming ? prefetch_bytes : 0;
+}
 
 /// A long row by vectors.
 template <bool streaming, bool far, class V, class I>
@@ -86,6 +92,15 @@ HWY_NOINLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::
   for (; k < end; ++k)
     sum = mul_add(val[k], x[col[k]], sum);
   return sum;
+}
+
+template <class V, class I>
+HWY_INLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::int64_t end,
+                 std::int64_t ahead) {
+  if constexpr (!is_pair<V>)
+    if (ahead != 0)
+      return dot<true>(val, col, x, k, end);
+  return dot<false>(val, col, x, k, end);
 }
 
 // Runs of short rows of one length (meshes, lattices, stencils) go four rows at a time with the
@@ -141,10 +156,10 @@ HWY_INLINE auto quad(V const* val, I const* col, V const* x, std::int64_t stride
 
 /// Rows i, i + 4, ... while four in a row have `length` entries, up to row `stop`. Returns the
 /// first row left.
-template <bool streaming, int length, class V, class I, class O>
+template <int length, class V, class I, class O>
 HWY_NOINLINE std::int64_t run_of(O const* ptr, I const* col, V const* val, V const* x, V alpha,
                                  V beta, V* y, bool overwrite, std::int64_t i, std::int64_t rows,
-                                 std::int64_t end) {
+                                 std::int64_t end, std::int64_t ahead) {
   hn::FixedTag<V, 4> const d;
   std::int64_t k = ptr[i];
   while (i + 4 <= rows && k + 4 * length + i + 3 < end &&
@@ -152,11 +167,11 @@ HWY_NOINLINE std::int64_t run_of(O const* ptr, I const* col, V const* val, V con
          static_cast<std::int64_t>(ptr[i + 2]) - k == 2 * length &&
          static_cast<std::int64_t>(ptr[i + 3]) - k == 3 * length &&
          static_cast<std::int64_t>(ptr[i + 4]) - k == 4 * length) {
-    if constexpr (streaming) {
+    if (ahead != 0) {
       for (std::size_t line = 0; line < 4 * length * sizeof(V); line += 64)
-        __builtin_prefetch(reinterpret_cast<char const*>(val + k) + prefetch_bytes + line);
+        __builtin_prefetch(reinterpret_cast<char const*>(val + k) + ahead + line);
       for (std::size_t line = 0; line < 4 * length * sizeof(I); line += 64)
-        __builtin_prefetch(reinterpret_cast<char const*>(col + k) + prefetch_bytes / 2 + line);
+        __builtin_prefetch(reinterpret_cast<char const*>(col + k) + ahead / 2 + line);
     }
     auto const sum = quad<length>(val + k, col + k, x);
     auto const a = hn::Set(d, alpha);
@@ -170,9 +185,10 @@ HWY_NOINLINE std::int64_t run_of(O const* ptr, I const* col, V const* val, V con
 }
 
 /// The run that begins at row i, if one does. Returns the first row left: i itself where none does.
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 std::int64_t short_run(O const* ptr, I const* col, V const* val, V const* x, V alpha, V beta, V* y,
-                       bool overwrite, std::int64_t i, std::int64_t rows, std::int64_t end) {
+                       bool overwrite, std::int64_t i, std::int64_t rows, std::int64_t end,
+                       std::int64_t ahead) {
   std::int64_t const length = ptr[i + 1] - ptr[i];
   if (i + 4 > rows)
     return i;
@@ -185,7 +201,7 @@ std::int64_t short_run(O const* ptr, I const* col, V const* val, V const* x, V a
     switch (length) {
 #define TULLE_RUN(n)                                                                               \
   case n:                                                                                          \
-    return run_of<streaming, n>(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
+    return run_of<n>(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end, ahead);
       TULLE_RUN(1)
       TULLE_RUN(2)
       TULLE_RUN(3)
@@ -275,10 +291,11 @@ std::size_t rows_workspace(std::int64_t rows, std::int64_t nnz, int threads) {
   return rows_layout<plain<V>>(rows, nnz, threads).bytes;
 }
 
-template <bool streaming, class V, class I, class O>
+template <class V, class I, class O>
 void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
                std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
   rows_layout<V> const layout(rows, nnz, p.threads);
+  std::int64_t const ahead = ahead_of(p);
   bool const overwrite = beta == V{};
   char* const work = static_cast<char*>(p.work);
   V* const head = reinterpret_cast<V*>(work); // piece of a row that was open when the tile began
@@ -319,7 +336,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
           std::int64_t const row_end = ptr[i + 1];
           bool const done = row_end + i < end;
           std::int64_t const stop = done ? row_end : end - i;
-          V const piece = dot<streaming>(val, col, x, k, stop);
+          V const piece = dot(val, col, x, k, stop, ahead);
           k = stop;
           if (foreign)
             head[tile] = piece;
@@ -340,14 +357,14 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
           if (row_end + i >= end)
             break;
           if (row_end - k >= vector_from) {
-            update(y + i, alpha, dot<streaming>(val, col, x, k, row_end), beta, overwrite);
+            update(y + i, alpha, dot(val, col, x, k, row_end, ahead), beta, overwrite);
             k = row_end;
             ++i;
             continue;
           }
           if (i >= look_at) {
             std::int64_t const next =
-                short_run<streaming>(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end);
+                short_run(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end, ahead);
             skip = next == i ? 2 * skip : look_after;
             look_at = next + skip;
             i = next;
@@ -358,7 +375,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
         }
         // The row that this tile's end cuts.
         if (i < rows && k < end - i) {
-          sum = dot<streaming>(val, col, x, k, end - i);
+          sum = dot(val, col, x, k, end - i, ahead);
           k = end - i;
           is_open = true;
         }
@@ -397,23 +414,25 @@ void product_by_rows(V alpha, O const* ptr, I const* col, V const* val, std::int
                      std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
   if (rows == 0)
     return;
-  auto const* const a = as_plain(&alpha);
-  auto const* const b = as_plain(&beta);
-  if (p.streaming && !is_pair<plain<V>>)
-    rows_loop<!is_pair<plain<V>>>(*a, ptr, col, as_plain(val), rows, nnz, as_plain(x), *b,
-                                  as_plain(y), p);
-  else
-    rows_loop<false>(*a, ptr, col, as_plain(val), rows, nnz, as_plain(x), *b, as_plain(y), p);
+  rows_loop(*as_plain(&alpha), ptr, col, as_plain(val), rows, nnz, as_plain(x), *as_plain(&beta),
+            as_plain(y), p);
 }
 
 } // namespace
 
-// product_by_rows() as compiled with csr.cpp, once, for other formats with rows of this kind.
+// product_by_rows() and short_run() as compiled with csr.cpp, once, for other formats with rows of
+// this kind.
 #define TULLE_ROWS(tag, V, I, O)                                                                   \
   void multiply_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,         \
                      std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p);
 TULLE_TYPES(TULLE_ROWS)
 TULLE_BASIC_TYPES(TULLE_ROWS)
 #undef TULLE_ROWS
+#define TULLE_RUNS(tag, V, I, O)                                                                   \
+  std::int64_t multiply_run(O const* ptr, I const* col, V const* val, V const* x, V alpha, V beta, \
+                            V* y, bool overwrite, std::int64_t i, std::int64_t rows,               \
+                            std::int64_t ahead);
+TULLE_TYPES(TULLE_RUNS)
+#undef TULLE_RUNS
 
 } // namespace tulle::simd::TULLE_ISA

@@ -188,12 +188,7 @@ struct segmented_product {
   }
 
   /// The entries of one row that a tile holds.
-  V dot_of_tile(std::int64_t k) const {
-    if constexpr (!is_pair<V>)
-      if (ahead > 0)
-        return dot<true>(val, col, x, k, k + tile_entries);
-    return dot<false>(val, col, x, k, k + tile_entries);
-  }
+  V dot_of_tile(std::int64_t k) const { return dot(val, col, x, k, k + tile_entries, ahead); }
 
   void block(std::int64_t begin, piece<V>& left) const {
     HWY_ALIGN V sums[tile_entries + omega<V>] = {};

@@ -180,9 +180,9 @@ HWY_NOINLINE void repair(V* sum, int n, sell_view<V, I, O> const& a, std::size_t
 }
 
 /// Chunks [begin, end), N rows of a chunk at once.
-template <int N, bool streaming, class V, class I, class O>
+template <int N, class V, class I, class O>
 HWY_NOINLINE void multiply_chunks(V alpha, sell_view<V, I, O> const& a, V const* x, V beta, V* y,
-                                  std::size_t begin, std::size_t end) {
+                                  std::size_t begin, std::size_t end, std::int64_t ahead) {
   bool const overwrite = beta == V{};
   std::int64_t const chunk = a.chunk;
   // Copies, since a store to y might change a as far as the compiler knows.
@@ -195,8 +195,8 @@ HWY_NOINLINE void multiply_chunks(V alpha, sell_view<V, I, O> const& a, V const*
   V const* const val = a.val;
   std::uint8_t const* const kinds = a.kind;
   auto const places = static_cast<std::int64_t>(a.places());
-  auto const ahead = [](void const* p, std::int64_t bytes) {
-    if constexpr (streaming)
+  auto const ask = [ahead](void const* p, std::int64_t bytes) {
+    if (N >= 4 && ahead != 0)
       __builtin_prefetch(static_cast<char const*>(p) + bytes);
   };
   for (std::size_t c = begin; c < end; ++c) {
@@ -210,11 +210,11 @@ HWY_NOINLINE void multiply_chunks(V alpha, sell_view<V, I, O> const& a, V const*
       sums<N, V> s;
       auto const steps = [&](auto const* col, V const* from, std::int64_t late) HWY_ATTR {
         std::int64_t const bytes = width * N * static_cast<std::int64_t>(sizeof(*col));
-        for (std::int64_t line = 0; streaming && line < bytes; line += 64)
-          ahead(col, late + line);
+        for (std::int64_t line = 0; N >= 4 && ahead != 0 && line < bytes; line += 64)
+          ask(col, late + line);
         for (std::int64_t k = 0; k < width; ++k, v += chunk, col += chunk) {
           for (std::size_t line = 0; line < N * sizeof(V); line += 64)
-            ahead(v, prefetch_bytes + static_cast<std::int64_t>(line));
+            ask(v, ahead + static_cast<std::int64_t>(line));
           s.add(v, from, col);
         }
       };
@@ -224,17 +224,17 @@ HWY_NOINLINE void multiply_chunks(V alpha, sell_view<V, I, O> const& a, V const*
       case -1:
         break;
       case sell_kind::full:
-        steps(full + col_ptr[c] + g, x, prefetch_bytes / 2);
+        steps(full + col_ptr[c] + g, x, ahead / 2);
         break;
       case sell_kind::shorts:
-        steps(shorts + col_ptr[c] + g, x + base[c], prefetch_bytes / 4);
+        steps(shorts + col_ptr[c] + g, x + base[c], ahead / 4);
         break;
       default:
         I const* const offset = full + col_ptr[c];
         V const* const from = x + row + g;
         for (std::int64_t k = 0; k < width; ++k, v += chunk) {
           for (std::size_t line = 0; line < N * sizeof(V); line += 64)
-            ahead(v, prefetch_bytes + static_cast<std::int64_t>(line));
+            ask(v, ahead + static_cast<std::int64_t>(line));
           s.add(v, from + offset[k]);
         }
       }
@@ -296,13 +296,7 @@ void by_chunks(V alpha, sell_view<V, I, O> const& a, V const* x, V beta, V* y, p
     for (std::int64_t part; (part = queue.take(t)) >= 0;) {
       std::size_t const begin = first_chunk(a, part, shares);
       std::size_t const end = first_chunk(a, part + 1, shares);
-      if constexpr (N >= 4) {
-        if (p.streaming) {
-          multiply_chunks<N, true>(alpha, a, x, beta, y, begin, end);
-          continue;
-        }
-      }
-      multiply_chunks<N, false>(alpha, a, x, beta, y, begin, end);
+      multiply_chunks<N>(alpha, a, x, beta, y, begin, end, p.streaming ? prefetch_bytes : 0);
     }
   }
 }
