@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The layout that suits a matrix, and why.
-#include <tulle/tulle.hpp>
-
 #include <cstdio>
+#include <tulle/tulle.hpp>
 #include <vector>
 
 int main() {
@@ -11,7 +10,7 @@ int main() {
 
   // 500 products will pay for a conversion.
   tulle::optimized const best = tulle::optimize(a, {.calls = 500});
-  std::printf("%s it is:\n%s", tulle::name(best.format()), best.why().c_str());
+  std::printf("%s it is:\n%s", name(best.considered().front().layout).c_str(), best.why().c_str());
 
   std::vector<double> const x(best.cols(), 1);
   std::vector<double> y(best.rows());

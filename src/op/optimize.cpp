@@ -148,9 +148,10 @@ template <class V, class I, class O>
 std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_options const& o,
                                        cpu const& where) {
   std::vector<layout> among = o.among;
-  if (among.empty())
-    for (format const f : all_formats)
-      among.emplace_back(f);
+  if (among.empty()) {
+    among.assign(std::begin(all_formats), std::end(all_formats));
+    among.emplace_back(format::dia, "shared=true"); // coefficients may repeat, and often do
+  }
   double const vectors =
       static_cast<double>(sizeof(V)) * (static_cast<double>(a.rows) + static_cast<double>(a.cols));
   double const share = detail::far_share(a.col, static_cast<std::size_t>(a.nnz));
@@ -225,10 +226,10 @@ std::string optimized::why() const {
   for (candidate const& c : considered_) {
     if (c.remark.empty())
       std::snprintf(line, sizeof line,
-                    "%-8s %8.1f MB  a call %5.2f of csr, conversion %.0f calls\n",
+                    "%-15s %8.1f MB  a call %5.2f of csr, conversion %.0f calls\n",
                     name(c.layout).c_str(), c.bytes / 1e6, c.call, c.convert);
     else
-      std::snprintf(line, sizeof line, "%-8s ", name(c.layout).c_str());
+      std::snprintf(line, sizeof line, "%-15s ", name(c.layout).c_str());
     text += line;
     if (!c.remark.empty())
       text += c.remark + "\n";

@@ -6,6 +6,7 @@
 
 #include "support/expect.hpp"
 
+#include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 #include <limits>
@@ -258,6 +259,97 @@ TEST(dia, what_is_not_symmetric_is_refused_by_every_constructor) {
                                {2, 2}, true)));
   EXPECT_TRUE(fails_with(errc::bad_structure, {"stray_col[0] is 1", "mirrors diagonal -1"}, [&] {
     dia<double>(4, 4, 4, {-1}, {0, 1}, {0, 1, 1, 1}, {14}, {0}, {0, 1}, {1}, {2}, true);
+  }));
+}
+
+/// 12 rows of 1 2 3 around the diagonal, or of others in one of them.
+csr<double> band(double other = 2) {
+  std::vector<std::vector<std::pair<std::int32_t, double>>> rows(12);
+  for (std::int32_t i = 0; i < 12; ++i) {
+    if (i > 0)
+      rows[static_cast<std::size_t>(i)].push_back({i - 1, 1});
+    rows[static_cast<std::size_t>(i)].push_back({i, i == 6 ? other : 2});
+    if (i < 11)
+      rows[static_cast<std::size_t>(i)].push_back({i + 1, 3});
+  }
+  return from_rows(12, rows);
+}
+
+TEST(dia, shared_keeps_each_stretch_once) {
+  auto const m = dia<double>::from_csr(band().view(), {.block = 4, .shared = true});
+  EXPECT_EQ(m.diagonal, (ints{-1, 0, 1}));
+  EXPECT_EQ(m.block_ptr, (ints{0, 3, 6, 9}));
+  EXPECT_EQ(m.val, (doubles{0, 1, 1, 1, //
+                            2, 2, 2, 2, //
+                            3, 3, 3, 3, //
+                            1, 1, 1, 1, //
+                            3, 3, 3, 0}));
+  EXPECT_EQ(m.shared, (ints{0, 1, 2, 3, 1, 2, 3, 1, 4}));
+  EXPECT_EQ(m.mask, (bytes{14, 15, 15, 15, 15, 15, 15, 15, 7}));
+  EXPECT_EQ(m.to_csr(), band());
+  EXPECT_NO_THROW(m.validate());
+  EXPECT_EQ(m.bytes(), (20 + 0) * 8 + 9 * 4 + 9 + 4 * 4 + 3 * 4u);
+}
+
+TEST(dia, shared_tells_values_apart_by_their_bits) {
+  auto const m =
+      dia<double>::from_csr(from_rows(4, {{{0, 0.}}, {{1, 0.}}, {{2, -0.}}, {{3, 0.}}}).view(),
+                            {.block = 1, .shared = true});
+  EXPECT_EQ(m.shared, (ints{0, 0, 1, 0}));
+  EXPECT_TRUE(std::signbit(m.to_csr().val[2]));
+  EXPECT_FALSE(std::signbit(m.to_csr().val[3]));
+}
+
+TEST(dia, shared_is_found_anew_when_values_change) {
+  dia_options const o{.block = 4, .shared = true};
+  auto m = dia<double>::from_csr(band().view(), o);
+  m.refill(band(5).view());
+  EXPECT_EQ(m, dia<double>::from_csr(band(5).view(), o));
+  EXPECT_EQ(m.val.size(), 24u); // one more
+  m.refill(band().view());
+  EXPECT_EQ(m, dia<double>::from_csr(band().view(), o));
+  auto const before = m;
+  csr<double> moved = band();
+  moved.col[0] = 5;
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"dia", "refill"}, [&] { m.refill(moved.view()); }));
+  EXPECT_EQ(m, before);
+}
+
+// As many different ones as there are stretches, and as many parts as threads: numbers are the
+// same.
+TEST(dia, shared_is_the_same_for_every_number_of_threads) {
+  std::vector<std::vector<std::pair<std::int32_t, double>>> rows(200'000);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = {{static_cast<std::int32_t>(i), static_cast<double>(i * i % 1013 % 200)}};
+  csr<double> const a = from_rows(static_cast<std::int32_t>(rows.size()), rows);
+  auto const m = dia<double>::from_csr(a.view(), {.block = 2, .shared = true}, cpu{.threads = 1});
+  EXPECT_LT(m.val.size(), 2 * 1013u);
+  EXPECT_NO_THROW(m.validate());
+  EXPECT_EQ(m.to_csr(), a);
+  for (int const threads : {2, 3, 7})
+    EXPECT_EQ(
+        dia<double>::from_csr(a.view(), {.block = 2, .shared = true}, cpu{.threads = threads}), m)
+        << threads;
+}
+
+TEST(dia, what_is_not_shared_as_it_says_is_refused) {
+  auto const refused = [](std::vector<std::string> const& words, ints shared, doubles val,
+                          bool symmetric = false) {
+    EXPECT_TRUE(fails_with(errc::bad_structure, words, [&] {
+      dia<double>(4, 4, 2, {0}, {0, 1, 2}, val, {3, 3}, {}, {}, {}, {}, symmetric, shared);
+    })) << words[0];
+  };
+  EXPECT_NO_THROW(
+      (dia<double>(4, 4, 2, {0}, {0, 1, 2}, {1, 1}, {3, 3}, {}, {}, {}, {}, false, {0, 0})));
+  refused({"shared[0] is 1", "0 to 0"}, {1, 0}, {1, 1, 2, 2});
+  refused({"shared[1] is 2", "0 to 1"}, {0, 2}, {1, 1, 2, 2, 3, 3});
+  refused({"shared[1] is -1"}, {0, -1}, {1, 1, 2, 2});
+  refused({"4 values", "2 slots"}, {0, 0}, {1, 1, 2, 2});
+  refused({"2 values", "4 slots"}, {0, 1}, {1, 1});
+  refused({"mask"}, {0, 0, 0}, {1, 1});
+  refused({"symmetric and shared"}, {0, 0}, {1, 1}, true);
+  EXPECT_TRUE(fails_with(errc::unsupported, {"dia", "symmetric and shared"}, [&] {
+    dia<double>::from_csr(band().view(), {.symmetric = true, .shared = true});
   }));
 }
 

@@ -26,7 +26,7 @@ TEST(optimize, multiplies_as_the_matrix_it_was_made_of) {
 
 TEST(optimize, looks_at_every_format_and_says_so) {
   optimized const best = optimize(find("banded").matrix);
-  EXPECT_EQ(best.considered().size(), format_count);
+  EXPECT_EQ(best.considered().size(), format_count + 1); // one in two layouts
   for (format const f : all_formats)
     EXPECT_NE(best.why().find(name(f)), std::string::npos) << name(f);
   EXPECT_EQ(best.considered().front().layout.format, best.format());
@@ -35,6 +35,14 @@ TEST(optimize, looks_at_every_format_and_says_so) {
     candidate const& worse = best.considered()[k];
     EXPECT_TRUE(!worse.remark.empty() || (better.remark.empty() && better.total <= worse.total));
   }
+}
+
+TEST(optimize, shares_stretches_where_coefficients_repeat) {
+  EXPECT_EQ(name(optimize(generate("poisson2d5:300"), {.calls = 1000}).considered().front().layout),
+            "dia:shared=true");
+  EXPECT_EQ(
+      name(optimize(generate("banded:100000:4"), {.calls = 1000}).considered().front().layout),
+      "dia");
 }
 
 TEST(optimize, keeps_csr_where_no_call_pays_for_a_conversion) {

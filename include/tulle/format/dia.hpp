@@ -13,11 +13,15 @@
 ///
 /// A matrix that equals its transpose may be stored `symmetric`: of the diagonals those on and
 /// below the main one, the others being the same numbers again; strays are few, and all kept.
+/// Where coefficients repeat, stretches may be `shared`: val has each of them once, in the order in
+/// which they first come, and shared says for every stretch which one it is.
 ///
-/// Good for   stencils, lattices, bands: a third fewer bytes than csr, and x is read in order.
+/// Good for   stencils, lattices, bands: a third fewer bytes than csr, and x is read in order. Of
+/// constant coefficients, shared: hardly more than x and y.
 /// Bad for    anything whose entries do not lie on few diagonals: those are slow csr with holes.
 /// Space      V * stored + stored / 8 + O * (rows / block + 1) + I * diagonals, stored counting the
-/// holes; (V + I) a stray and I + O a row that has any.
+/// holes; (V + I) a stray and I + O a row that has any. Shared: V * block a stretch that differs,
+/// and O + block / 8 for every stretch.
 /// From       Liu, thesis 2015, sec. 5.2.1. There a diagonal is one array; here `block` rows of all
 /// diagonals lie together, so that a product is one stream, and a diagonal ends with the matrix.
 ///
@@ -25,14 +29,17 @@
 ///   block is a power of two up to 1024; diagonal ascends, each that of a place in the matrix
 ///   block_ptr[0] == 0, and grows by the number of diagonals that meet the rows of each block
 ///   val has block slots for each of those, mask a bit a slot: whether it is stored
+///   shared is empty, or has for each of those the number of its stretch of val, which is at most
+///   one more than all before it; val has no others
 ///   a slot that is not stored holds 0; one outside the matrix is not stored
 ///   stray_row ascends; stray_ptr[0] == 0 and ascends; stray_col ascends within a row, each in the
 ///   matrix and on none of the diagonals
 ///   symmetric: rows == cols, no diagonal is above 0, nor a stray on one as far above as one of
-///   them is below; each stray has a twin of the same bits
+///   them is below; each stray has a twin of the same bits; shared is empty
 #pragma once
 #include "tulle/format/csr.hpp"
 #include "tulle/format/detail/dia_convert.hpp"
+#include "tulle/format/detail/dia_share.hpp"
 
 #include <atomic>
 #include <bit>
@@ -53,11 +60,13 @@ struct dia_view {
   I diagonals = 0;                    ///< how many
   I stray_rows = 0;                   ///< rows that have strays
   O strays = 0;                       ///< how many
-  std::size_t stored = 0;             ///< slots, holes among them
+  std::size_t stored = 0;             ///< slots of val, holes among them
+  std::size_t stretches = 0;          ///< of all blocks: block_ptr's last
   I const* diagonal = nullptr;        ///< diagonals: column less row
   O const* block_ptr = nullptr;       ///< blocks() + 1: first stretch; may be null when rows == 0
   V const* val = nullptr;             ///< stored
   std::uint8_t const* mask = nullptr; ///< mask_bytes() for each stretch
+  O const* shared = nullptr;          ///< stretches, or none: which one of val it is
   I const* stray_row = nullptr;       ///< stray_rows
   O const* stray_ptr = nullptr;       ///< stray_rows + 1, or none
   I const* stray_col = nullptr;       ///< strays
@@ -68,15 +77,20 @@ struct dia_view {
   dia_view(I rows, I cols, std::int32_t block, std::span<I const> diagonal,
            std::span<O const> block_ptr, std::span<V const> val, std::span<std::uint8_t const> mask,
            std::span<I const> stray_row, std::span<O const> stray_ptr, std::span<I const> stray_col,
-           std::span<V const> stray_val, bool symmetric = false) requires(S == space::host);
+           std::span<V const> stray_val, bool symmetric = false,
+           std::span<O const> shared = {}) requires(S == space::host);
   dia_view(unchecked_t, I rows, I cols, O nnz, std::int32_t block, std::span<I const> diagonal,
            O const* block_ptr, std::span<V const> val, std::uint8_t const* mask,
            std::span<I const> stray_row, O const* stray_ptr, std::span<I const> stray_col,
-           V const* stray_val, bool symmetric = false)
+           V const* stray_val, bool symmetric = false, std::span<O const> shared = {})
       : rows(rows), cols(cols), nnz(nnz), block(block), symmetric(symmetric),
         diagonals(static_cast<I>(diagonal.size())), stray_rows(static_cast<I>(stray_row.size())),
-        strays(static_cast<O>(stray_col.size())), stored(val.size()), diagonal(diagonal.data()),
-        block_ptr(block_ptr), val(val.data()), mask(mask), stray_row(stray_row.data()),
+        strays(static_cast<O>(stray_col.size())), stored(val.size()),
+        stretches(!shared.empty() ? shared.size()
+                  : block > 0     ? stored / static_cast<std::size_t>(block)
+                                  : 0),
+        diagonal(diagonal.data()), block_ptr(block_ptr), val(val.data()), mask(mask),
+        shared(shared.empty() ? nullptr : shared.data()), stray_row(stray_row.data()),
         stray_ptr(stray_ptr), stray_col(stray_col.data()), stray_val(stray_val) {}
 
   std::size_t blocks() const {
@@ -85,6 +99,11 @@ struct dia_view {
   }
   /// Of a stretch: a block's rows of one diagonal.
   std::size_t mask_bytes() const { return (static_cast<std::size_t>(block) + 7) / 8; }
+  /// The slots of one, `block` of them.
+  V const* values(std::size_t stretch) const {
+    return val + (shared ? static_cast<std::size_t>(shared[stretch]) : stretch) *
+                     static_cast<std::size_t>(block);
+  }
 
   /// f(name, pointer, size) for each array.
   template <class F>
@@ -92,7 +111,8 @@ struct dia_view {
     f("diagonal", diagonal, static_cast<std::size_t>(diagonals));
     f("block_ptr", block_ptr, block_ptr || rows > 0 ? blocks() + 1 : 0);
     f("val", val, stored);
-    f("mask", mask, stored / static_cast<std::size_t>(block) * mask_bytes());
+    f("mask", mask, stretches * mask_bytes());
+    f("shared", shared, shared ? stretches : 0);
     f("stray_row", stray_row, static_cast<std::size_t>(stray_rows));
     f("stray_ptr", stray_ptr, stray_rows > 0 ? static_cast<std::size_t>(stray_rows) + 1 : 0);
     f("stray_col", stray_col, static_cast<std::size_t>(strays));
@@ -115,6 +135,7 @@ struct dia_options {
   double fill = .3;
   double limit = 8;       ///< the most bytes, in those of csr
   bool symmetric = false; ///< one of each two entries that mirror each other, else refused
+  bool shared = false;    ///< stretches of the same values once; not where symmetric
 
   template <class F>
   void fields(F&& f) {
@@ -122,6 +143,7 @@ struct dia_options {
     f("fill", fill);
     f("limit", limit);
     f("symmetric", symmetric);
+    f("shared", shared);
   }
   static constexpr char const* variants[] = {"block=8",
                                              "block=16:fill=0.2",
@@ -131,7 +153,10 @@ struct dia_options {
                                              "symmetric=true",
                                              "symmetric=true:block=64:fill=0",
                                              "symmetric=true:block=8:fill=1",
-                                             "symmetric=true:block=2:fill=0"};
+                                             "symmetric=true:block=2:fill=0",
+                                             "shared=true",
+                                             "shared=true:block=64:fill=0",
+                                             "shared=true:block=2"};
   static constexpr char const* drawn = "block=2"; ///< in the picture above
 };
 
@@ -148,6 +173,7 @@ struct dia {
   array<O> block_ptr;
   array<V> val;
   array<std::uint8_t> mask;
+  array<O> shared;
   array<I> stray_row;
   array<O> stray_ptr;
   array<I> stray_col;
@@ -157,7 +183,7 @@ struct dia {
   /// Takes arrays over after checking every invariant.
   dia(I rows, I cols, std::int32_t block, array<I> diagonal, array<O> block_ptr, array<V> val,
       array<std::uint8_t> mask, array<I> stray_row, array<O> stray_ptr, array<I> stray_col,
-      array<V> stray_val, bool symmetric = false);
+      array<V> stray_val, bool symmetric = false, array<O> shared = {});
 
   static dia from_csr(csr_view<V, I, O> a, dia_options o = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
@@ -176,7 +202,8 @@ struct dia {
             stray_ptr.data(),
             stray_col,
             stray_val.data(),
-            symmetric};
+            symmetric,
+            shared};
   }
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
@@ -184,8 +211,8 @@ struct dia {
 
 private:
   dia_view<V, I, O> checked() const {
-    return {rows, cols,      block,     diagonal,  block_ptr, val,
-            mask, stray_row, stray_ptr, stray_col, stray_val, symmetric};
+    return {rows,      cols,      block,     diagonal,  block_ptr, val,   mask,
+            stray_row, stray_ptr, stray_col, stray_val, symmetric, shared};
   }
 };
 
@@ -194,10 +221,10 @@ dia_view<V, I, O, S>::dia_view(I rows, I cols, std::int32_t block, std::span<I c
                                std::span<O const> block_ptr, std::span<V const> val,
                                std::span<std::uint8_t const> mask, std::span<I const> stray_row,
                                std::span<O const> stray_ptr, std::span<I const> stray_col,
-                               std::span<V const> stray_val,
-                               bool symmetric) requires(S == space::host)
+                               std::span<V const> stray_val, bool symmetric,
+                               std::span<O const> shared) requires(S == space::host)
     : dia_view(unchecked, rows, cols, 0, block, diagonal, block_ptr.data(), val, mask.data(),
-               stray_row, stray_ptr.data(), stray_col, stray_val.data(), symmetric) {
+               stray_row, stray_ptr.data(), stray_col, stray_val.data(), symmetric, shared) {
   detail::check_shape("dia", rows, cols);
   if (!detail::is_dia_block(block))
     fail(errc::bad_structure, "dia: block is %d, expected a power of two up to %d", block,
@@ -205,7 +232,6 @@ dia_view<V, I, O, S>::dia_view(I rows, I cols, std::int32_t block, std::span<I c
   if (block_ptr.size() != blocks() + 1 && !(rows == 0 && block_ptr.empty()))
     fail(errc::bad_structure, "dia: %zu pointers for %zu blocks, expected one more",
          block_ptr.size(), blocks());
-  std::size_t const stretches = val.size() / static_cast<std::size_t>(block);
   if (val.size() % static_cast<std::size_t>(block) != 0 || mask.size() != stretches * mask_bytes())
     fail(errc::bad_structure, "dia: %zu values and %zu bytes of mask, for blocks of %d rows",
          val.size(), mask.size(), block);
@@ -256,20 +282,31 @@ void dia_view<V, I, O, S>::check(bool count) {
   if (block_ptr && block_ptr[0] != 0)
     fail(errc::bad_structure, "dia: block_ptr[0] is %lld, expected 0",
          static_cast<long long>(block_ptr[0]));
-  std::size_t stretches = 0;
+  if (symmetric && shared)
+    fail(errc::bad_structure, "dia: symmetric and shared, expected one of them at most");
+  std::size_t met = 0; // stretches
   for (std::size_t b = 0; b < g.blocks(); ++b) {
-    stretches += detail::dia_range(g, diagonal, n, b).count;
-    if (!std::in_range<O>(stretches) || block_ptr[b + 1] != static_cast<O>(stretches))
+    met += detail::dia_range(g, diagonal, n, b).count;
+    if (!std::in_range<O>(met) || block_ptr[b + 1] != static_cast<O>(met))
       fail(errc::bad_structure, "dia: block_ptr[%zu] is %lld, but the diagonals make it %zu", b + 1,
-           static_cast<long long>(block_ptr[b + 1]), stretches);
+           static_cast<long long>(block_ptr[b + 1]), met);
   }
-  if (stored != stretches * static_cast<std::size_t>(block))
+  std::size_t kept = shared ? 0 : met; // stretches of val
+  if (stretches != met && (shared || stored == met * static_cast<std::size_t>(block)))
+    fail(errc::bad_structure, "dia: %zu stretches, but the diagonals have %zu", stretches, met);
+  for (std::size_t s = 0; shared && s < met; ++s) {
+    if (shared[s] < 0 || static_cast<std::size_t>(shared[s]) > kept)
+      fail(errc::bad_structure, "dia: shared[%zu] is %lld, expected 0 to %zu", s,
+           static_cast<long long>(shared[s]), kept);
+    kept += static_cast<std::size_t>(shared[s]) == kept;
+  }
+  if (stored != kept * static_cast<std::size_t>(block))
     fail(errc::bad_structure, "dia: %zu values, but the diagonals have %zu slots", stored,
-         stretches * static_cast<std::size_t>(block));
+         kept * static_cast<std::size_t>(block));
   check_present("dia: val", val, stored);
   check_present("dia: mask", mask, stretches * mask_bytes());
   // Slots: those outside the matrix are holes, and holes are zero.
-  int const parts = detail::parts_for(stored, 0, 1 << 18);
+  int const parts = detail::parts_for(met * static_cast<std::size_t>(block), 0, 1 << 18);
   std::size_t found = static_cast<std::size_t>(strays);
   detail::parallel(parts, [&](int part) {
     std::size_t entries = 0;
@@ -288,8 +325,7 @@ void dia_view<V, I, O, S>::check(bool count) {
             fail(errc::bad_structure,
                  "dia: mask stores a value of diagonal %lld at row %lld, outside the matrix",
                  static_cast<long long>(o), static_cast<long long>(row));
-          if (!is_stored && i < static_cast<std::size_t>(block) &&
-              !(val[stretch * static_cast<std::size_t>(block) + i] == V{}))
+          if (!is_stored && i < static_cast<std::size_t>(block) && !(values(stretch)[i] == V{}))
             fail(errc::bad_structure,
                  "dia: val has something in a hole, diagonal %lld at row %lld; expected 0",
                  static_cast<long long>(o), static_cast<long long>(row));
@@ -309,10 +345,10 @@ void dia_view<V, I, O, S>::check(bool count) {
 template <class V, class I, class O, space S>
 csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
   auto const n = static_cast<std::size_t>(rows);
-  auto const height = static_cast<std::size_t>(block);
   detail::dia_grid const g{rows, cols, block};
   csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory), {}, {});
-  int const parts = detail::parts_for(stored + n, where.threads);
+  int const parts =
+      detail::parts_for(stretches * static_cast<std::size_t>(block) + n, where.threads);
   array<O> before(static_cast<std::size_t>(parts) + 1, where.memory); // entries of parts before
   auto const first_block = [&](int part) { return detail::split(g.blocks(), part, parts); };
   auto const first_stray = [&](std::size_t b) {
@@ -367,7 +403,7 @@ csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
             auto const column = static_cast<I>(row + diagonal[here.first + d]);
             strays_before(column);
             c.col[at] = column;
-            c.val[at++] = val[(first + d) * height + i];
+            c.val[at++] = values(first + d)[i];
           }
         strays_before(g.cols);
         c.row_ptr[static_cast<std::size_t>(row) + 1] = static_cast<O>(at);
@@ -383,10 +419,10 @@ csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
 template <class V, class I, class O>
 dia<V, I, O>::dia(I rows, I cols, std::int32_t block, array<I> diagonal, array<O> block_ptr,
                   array<V> val, array<std::uint8_t> mask, array<I> stray_row, array<O> stray_ptr,
-                  array<I> stray_col, array<V> stray_val, bool symmetric)
+                  array<I> stray_col, array<V> stray_val, bool symmetric, array<O> shared)
     : rows(rows), cols(cols), block(block), symmetric(symmetric), diagonal(std::move(diagonal)),
       block_ptr(std::move(block_ptr)), val(std::move(val)), mask(std::move(mask)),
-      stray_row(std::move(stray_row)), stray_ptr(std::move(stray_ptr)),
+      shared(std::move(shared)), stray_row(std::move(stray_row)), stray_ptr(std::move(stray_ptr)),
       stray_col(std::move(stray_col)), stray_val(std::move(stray_val)) {
   nnz = checked().nnz;
 }
@@ -408,6 +444,8 @@ inline void check_dia_options(dia_options const& o) {
     fail(errc::unsupported, "dia: option fill is %g, expected a share between 0 and 1", o.fill);
   if (!(o.limit >= 0))
     fail(errc::unsupported, "dia: option limit is %g, expected a number from 0 up", o.limit);
+  if (o.symmetric && o.shared)
+    fail(errc::unsupported, "dia: options symmetric and shared are both set, expected one at most");
 }
 
 /// The bytes of a dia that has so many diagonals, stretches of them and strays.
@@ -489,6 +527,8 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
     detail::dia_fill(c.view, g, m, at[static_cast<std::size_t>(part)], part_of(part),
                      part_of(part + 1));
   });
+  if (o.shared)
+    detail::dia_share(m, where);
   return m;
 }
 

@@ -19,7 +19,7 @@ namespace tulle {
 
 struct optimize_options {
   double calls = 1000;         ///< products that the conversion has to pay for
-  std::vector<layout> among{}; ///< empty: every format by default
+  std::vector<layout> among{}; ///< empty: every format by default, and dia of shared stretches
 };
 
 /// One layout that was looked at. Costs are in products of csr.

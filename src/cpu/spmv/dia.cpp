@@ -7,10 +7,11 @@
 // 0 times Inf or NaN is NaN, a sum that is NaN is taken again from the entries alone. Strays are
 // added by the strip that has their row. A strip is one order of additions, whoever runs it. Blocks
 // in a row that have the same diagonals, none of them ending there, go by in a loop of their own.
+// Shared stretches are few, and read from a near cache wherever they are wanted.
 //
 // Bytes that must move, double: 8 a slot, 8 a row and 8 a column; 8 more a row where y is not
 // streamed past the caches. Five full diagonals: 56 a row where csr has 80, so at best 1.43 times
-// as fast as the bound of csr; 27: 232 of 344, 1.48.
+// as fast as the bound of csr; 27: 232 of 344, 1.48. Shared: 16 a row and 4 a stretch of 32 rows.
 //
 // A symmetric matrix by dia_symmetric.hpp, its transpose as well.
 //
@@ -40,6 +41,10 @@ constexpr std::int64_t stream_from = std::int64_t{2} << 20; // bytes of y
 // diagonals, .9, 1.0. Between 5 and 27 diagonals nothing was measured.
 constexpr int asked_bytes = 32768;
 constexpr std::int64_t most_asked = 16; // diagonals
+// And ahead in x for the last diagonal, where values are shared and x is all that comes from
+// memory. ms on poisson2d5 4000 and, with 27 diagonals, poisson3d27 160, two threads on Zen 4, with
+// 0, 1024, 4096, 16384: 9.6, 7.7, 7.2, 8.4; 5.9, 7.3, 6.8, 6.7.
+constexpr int asked_x = 4096;
 constexpr std::int64_t stray_unit = 64; // rows with strays, as a unit of the transpose
 
 /// One product: what all strips share.
@@ -56,6 +61,12 @@ struct dia_call {
   bool asks;    // for values ahead
 };
 
+/// Slots of a stretch.
+template <class V, class I, class O>
+HWY_INLINE V const* values_of(dia_view<V, I, O> const& a, std::int64_t stretch) {
+  return a.val + (a.shared ? std::int64_t{a.shared[stretch]} : stretch) * a.block;
+}
+
 /// The row's sum over diagonals, entries alone: slot i of the stretches from `stretch` on.
 template <class V, class I, class O>
 HWY_NOINLINE V exact_sum(dia_call<V, I, O> const& c, std::int64_t stretch, I const* diagonal,
@@ -64,7 +75,7 @@ HWY_NOINLINE V exact_sum(dia_call<V, I, O> const& c, std::int64_t stretch, I con
   V sum{};
   for (std::int64_t d = 0; d < count; ++d)
     if (c.a.mask[(stretch + d) * bytes + i / 8] >> i % 8 & 1)
-      sum = mul_add(c.a.val[(stretch + d) * c.height + i], c.x[row + diagonal[d]], sum);
+      sum = mul_add(values_of(c.a, stretch + d)[i], c.x[row + diagonal[d]], sum);
   return sum;
 }
 
@@ -79,8 +90,8 @@ HWY_NOINLINE std::int64_t correct_sums(dia_call<V, I, O> const& c, V* sums, std:
       sums[r] = exact_sum(c, stretch, diagonal, count, row + r, i + r);
   for (; stray < c.a.stray_rows && c.a.stray_row[stray] < row + n; ++stray) {
     V& sum = sums[c.a.stray_row[stray] - row];
-    sum = sum + dot<false>(c.a.stray_val, c.a.stray_col, c.x, c.a.stray_ptr[stray],
-                           c.a.stray_ptr[stray + 1]);
+    sum = sum +
+          dot(c.a.stray_val, c.a.stray_col, c.x, c.a.stray_ptr[stray], c.a.stray_ptr[stray + 1], 0);
   }
   return stray;
 }
@@ -118,15 +129,17 @@ HWY_INLINE void ask_strip(V const* val) {
 }
 
 /// Sums of a strip of `vectors` vectors: slots from val on, a stretch `height` slots after the
-/// other.
-template <int vectors, bool edge, bool asks, class D, class V, class I>
-HWY_INLINE void sum_strip(D d, hn::Vec<D>* s, V const* val, std::int64_t height, I const* diagonal,
-                          std::int64_t count, V const* x, std::int64_t row, std::int64_t cols) {
+/// other, or where `shared` says.
+template <int vectors, bool edge, bool asks, class D, class V, class I, class O>
+HWY_INLINE void sum_strip(D d, hn::Vec<D>* s, V const* val, std::int64_t height, O const* shared,
+                          I const* diagonal, std::int64_t count, V const* x, std::int64_t row,
+                          std::int64_t cols) {
   constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
   constexpr int strip = vectors * lanes;
   for (int u = 0; u < vectors; ++u)
     s[u] = hn::Zero(d);
-  for (std::int64_t q = 0; q < count; ++q, val += height) {
+  for (std::int64_t q = 0; q < count; ++q) {
+    V const* const slots = val + (!asks && shared ? std::int64_t{shared[q]} : q) * height;
     std::int64_t const column = row + diagonal[q];
     V const* from = x + column;
     V inside[edge ? strip : 1]; // x, with zeros where it ends
@@ -137,9 +150,12 @@ HWY_INLINE void sum_strip(D d, hn::Vec<D>* s, V const* val, std::int64_t height,
         from = inside;
       }
     if constexpr (asks)
-      ask_strip<vectors>(val);
+      ask_strip<vectors>(slots);
+    else if (shared && q + 1 == count && count <= most_asked)
+      for (int line = 0; line < vectors * HWY_MAX_BYTES; line += 64)
+        __builtin_prefetch(reinterpret_cast<char const*>(from) + asked_x + line);
     for (int u = 0; u < vectors; ++u)
-      s[u] = hn::MulAdd(hn::LoadU(d, val + u * lanes), hn::LoadU(d, from + u * lanes), s[u]);
+      s[u] = hn::MulAdd(hn::LoadU(d, slots + u * lanes), hn::LoadU(d, from + u * lanes), s[u]);
   }
 }
 
@@ -188,7 +204,8 @@ struct dia_place {
 };
 
 /// Blocks [b, end) whose diagonals, `count` from at.first on, are the same; where `edge` is not set
-/// they all lie inside the matrix, and so do the rows. Where `asks`, values are prefetched.
+/// they all lie inside the matrix, and so do the rows. Where `asks`, values are prefetched; they
+/// are not shared then.
 template <int vectors, bool edge, bool asks, class V, class I, class O>
 HWY_NOINLINE void multiply_alike(dia_call<V, I, O> const& c, dia_place& at, std::int64_t count,
                                  std::int64_t b, std::int64_t end) {
@@ -198,12 +215,14 @@ HWY_NOINLINE void multiply_alike(dia_call<V, I, O> const& c, dia_place& at, std:
   std::int64_t const height = c.height;
   I const* const diagonal = c.a.diagonal + at.first;
   std::int64_t stretch = c.a.block_ptr[b];
-  V const* val = c.a.val + stretch * height;
-  for (; b < end; ++b, stretch += count, val += count * height)
+  for (; b < end; ++b, stretch += count) {
+    O const* const shared = c.a.shared ? c.a.shared + stretch : nullptr;
+    V const* const val = c.a.val + (shared ? 0 : stretch * height);
     for (std::int64_t i = 0; i < height; i += strip) {
       std::int64_t const row = b * height + i;
       hn::Vec<decltype(d)> s[vectors];
-      sum_strip<vectors, edge, asks>(d, s, val + i, height, diagonal, count, c.x, row, c.cols);
+      sum_strip<vectors, edge, asks>(d, s, val + i, height, shared, diagonal, count, c.x, row,
+                                     c.cols);
       bool const is_cut = edge && row + strip > c.rows;
       if (at.next_stray < row + strip || is_cut || has_nan<vectors>(d, s)) {
         V sums[strip];
@@ -221,6 +240,7 @@ HWY_NOINLINE void multiply_alike(dia_call<V, I, O> const& c, dia_place& at, std:
       }
       store_strip<vectors>(d, s, c, c.y + row);
     }
+  }
 }
 
 /// Block b, lower than a vector: by entries.
@@ -283,8 +303,8 @@ HWY_NOINLINE void multiply_blocks(dia_call<V, I, O> const& c, std::int64_t b, st
 template <class V, class I, class O>
 std::int64_t chunk_begin(dia_call<V, I, O> const& c, std::int64_t chunk, std::int64_t chunks) {
   std::int64_t const blocks = (c.rows + c.height - 1) / c.height;
-  std::int64_t const stored = static_cast<std::int64_t>(c.a.stored);
-  if (static_cast<std::int64_t>(c.a.strays) < stored / 8 || chunk == chunks)
+  std::int64_t const slots = static_cast<std::int64_t>(c.a.stretches) * c.height;
+  if (static_cast<std::int64_t>(c.a.strays) < slots / 8 || chunk == chunks)
     return blocks * chunk / chunks;
   auto const before = [&](std::int64_t b) {
     std::int64_t const stray = stray_from(c.a, b * c.height);
@@ -345,7 +365,9 @@ std::size_t prepare(dia_view<V, I, O> const& a, plan_view& p) {
   if (a.symmetric)
     return prepare_symmetric_dia(a, p);
   if (!p.transposed) {
-    p.method = a.stray_rows > 0 ? "diagonals and strays" : "diagonals";
+    p.method = a.stray_rows > 0 ? a.shared ? "shared diagonals and strays" : "diagonals and strays"
+               : a.shared       ? "shared diagonals"
+                                : "diagonals";
     return static_cast<std::size_t>(p.threads) * sizeof(share);
   }
   std::int64_t const height = a.block;
@@ -353,7 +375,7 @@ std::size_t prepare(dia_view<V, I, O> const& a, plan_view& p) {
   std::int64_t const blocks = (a.rows + height - 1) / height;
   std::int64_t const units = blocks + (a.stray_rows + stray_unit - 1) / stray_unit;
   return prepare_scatter_of<V>(
-      units, static_cast<std::int64_t>(a.stored) + a.strays, p,
+      units, static_cast<std::int64_t>(a.stretches) * height + a.strays, p,
       [=](std::int64_t u, std::int64_t end, extent& e) {
         for (; u < end; ++u) {
           if (u >= blocks) {
@@ -398,7 +420,7 @@ void scatter_block(dia_view<V, I, O> const& a, std::int64_t b, V const* x, V* ou
   for (std::int64_t q = 0; q < count; ++q) {
     std::int64_t const stretch = a.block_ptr[b] + q;
     std::int64_t const column = top + a.diagonal[first + q];
-    V const* const val = a.val + stretch * height;
+    V const* const val = values_of(a, stretch);
     std::int64_t i = column < 0 ? -column : 0;
     std::int64_t const end = n < a.cols - column ? n : a.cols - column;
     if (finite) {
@@ -451,7 +473,7 @@ void spmv(V alpha, dia_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
                             streams_y && overwrite && p.streaming && address % 16 == 0 &&
                                 a.rows * static_cast<std::int64_t>(sizeof(V)) >= stream_from,
                             address % HWY_MAX_BYTES == 0,
-                            p.streaming};
+                            p.streaming && !a.shared};
   if (a.symmetric)
     multiply_symmetric_dia(c, p);
   else

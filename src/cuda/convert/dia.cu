@@ -120,6 +120,74 @@ void add_strays(device_csr<V, I, O> const& a, O* place, std::size_t strays,
   m.stray_val = stray_val;
 }
 
+/// Bits of n values as one number that is not 0.
+template <class V>
+__device__ unsigned long long hash_of(V const* val, std::size_t n) {
+  using bits = std::conditional_t<sizeof(V) == 4, unsigned, unsigned long long>;
+  unsigned long long h = 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    h = (h ^ reinterpret_cast<bits const*>(val)[i]) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+  }
+  return h != 0 ? h : 1;
+}
+
+/// As detail::dia_share: of the m.stretches at val each once to m.val, and which one each is to
+/// m.shared. A table has for each hash the first stretch of it; one that has its hash and not its
+/// values stays by itself.
+template <class V, class I, class O>
+void share(V const* val, dia_view<V, I, O, space::device>& m, result const& to) {
+  std::size_t const n = m.stretches;
+  auto const block = static_cast<std::size_t>(m.block);
+  std::size_t room = 64;
+  while (room < 2 * n)
+    room *= 2;
+  scratch<count> const keys(room, to.stream()), firsts(room, to.stream()), places(n, to.stream());
+  TULLE_CUDA(cudaMemsetAsync, keys.get(), 0, room * sizeof(count),
+             static_cast<cudaStream_t>(to.stream()));
+  TULLE_CUDA(cudaMemsetAsync, firsts.get(), 0xff, room * sizeof(count),
+             static_cast<cudaStream_t>(to.stream()));
+  each(n, to.stream(),
+       [=, key = keys.get(), first = firsts.get(), place = places.get()] __device__(std::size_t s) {
+         count const h = hash_of(val + s * block, block);
+         std::size_t at = h & (room - 1);
+         // Most find what they would write: a look first, since all of one stretch meet there.
+         for (;; at = (at + 1) & (room - 1))
+           if (count k = __ldcg(key + at);
+               k == h || (k == 0 && ((k = atomicCAS(key + at, 0, h)) == 0 || k == h)))
+             break;
+         if (__ldcg(first + at) > s)
+           atomicMin(first + at, static_cast<count>(s));
+         place[s] = at;
+       });
+  scratch<O> const numbers(n + 1, to.stream());
+  each(n, to.stream(),
+       [=, first = firsts.get(), place = places.get(),
+        number = numbers.get()] __device__(std::size_t s) {
+         using bits = std::conditional_t<sizeof(V) == 4, unsigned, unsigned long long>;
+         auto const* const mine = reinterpret_cast<bits const*>(val + s * block);
+         auto const* const its = reinterpret_cast<bits const*>(val + first[place[s]] * block);
+         bool same = true;
+         for (std::size_t i = 0; same && i < block; ++i)
+           same = mine[i] == its[i];
+         place[s] = same ? first[place[s]] : s;
+         number[s] = place[s] == s;
+       });
+  to_pointers(numbers.get(), n, to.stream());
+  std::size_t const kept = last_of(numbers.get(), n, to.stream());
+  O* const shared = to.take<O>(n);
+  V* const once = to.take<V>(kept * block);
+  each(n, to.stream(), [=, place = places.get(), number = numbers.get()] __device__(std::size_t s) {
+    shared[s] = number[place[s]];
+    if (place[s] == s)
+      for (std::size_t i = 0; i < block; ++i)
+        once[static_cast<std::size_t>(shared[s]) * block + i] = val[s * block + i];
+  });
+  m.shared = shared;
+  m.val = once;
+  m.stored = kept * block;
+}
+
 template <class V, class I, class O>
 dia_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, dia_options const& o,
                                           result const& to) {
@@ -165,8 +233,14 @@ dia_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, dia_opti
        });
   to_pointers(block_ptr, blocks, to.stream());
   m.stored = checked_mul(chosen.stretches, block, "dia");
-  V* const val = to.zeros<V>(m.stored);
+  m.stretches = chosen.stretches;
+  bool const shares = o.shared && m.stretches != 0;
+  scratch<V> const all(shares ? m.stored : 0, to.stream());
+  V* const val = shares ? all.get() : to.zeros<V>(m.stored);
   m.val = val;
+  if (shares)
+    TULLE_CUDA(cudaMemsetAsync, val, 0, m.stored * sizeof(V),
+               static_cast<cudaStream_t>(to.stream()));
   if (n == 0)
     return m;
 
@@ -201,6 +275,8 @@ dia_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, dia_opti
   m.mask = to.copy(reinterpret_cast<std::uint8_t const*>(bits.get()), mask_bytes);
   if (strays != 0)
     add_strays(from, places.get(), strays, m, to);
+  if (shares)
+    share(val, m, to);
   return m;
 }
 

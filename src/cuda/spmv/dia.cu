@@ -7,13 +7,14 @@
 //
 // A symmetric matrix: the entry above the main diagonal is read where its mirror image lies, in a
 // row below. That row reads it too, at about the same time, so it comes from memory once.
+// Shared stretches: a warp's rows ask for the same few, which stay in the first-level cache.
 //
 // A hole is multiplied like an entry; as 0 times Inf or NaN is NaN, a sum that is NaN is taken
 // again from the entries alone. Strays: a bit a row says whether it has any.
 //
 // Bytes that must move, double: 8 a slot, 8 a row and 8 a column. Five full diagonals: 56 a row
 // where csr has 80, so at best 1.43 times as fast as the bound of csr; 40 where one triangle is
-// kept.
+// kept; 16 and 4 a stretch of 32 rows where they are shared.
 #include "tulle/format/dia.hpp"
 
 #include "cuda/instantiate.cuh"
@@ -68,21 +69,30 @@ __device__ I offset(product<V, I, O> const& c, I q) {
   return listed ? c.listed[q] : c.a.diagonal[q];
 }
 
-/// Where a row has its values: `count` diagonals from `first` on, at slot `at` of the first.
+/// Where a row has its values: `count` diagonals from `first` on, at slot `at` of the first, were
+/// none shared.
 template <class I>
 struct place {
   I first, count;
   std::int64_t at;
 };
 
-/// Diagonals q to q + n - 1 of a row whose columns are all in the matrix; val is that of q.
-template <int n, bool symmetric, bool listed, class V, class I, class O>
-__device__ V add(product<V, I, O> const& c, I row, V const* val, I q, V sum) {
+/// How values are kept.
+enum class form { plain, symmetric, shared };
+
+/// Diagonals q to q + n - 1 of a row whose columns are all in the matrix; val is that of q, or
+/// where shared that of the first stretch of all, and `shared` says which q has.
+template <int n, form f, bool listed, class V, class I, class O>
+__device__ V add(product<V, I, O> const& c, I row, V const* val, O const* shared, I q, V sum) {
+  constexpr bool symmetric = f == form::symmetric;
   V v[n], w[n], mirrored[n], above[n];
 #pragma unroll
   for (int u = 0; u < n; ++u) {
     I const o = offset<listed>(c, q + u);
-    v[u] = __ldcs(val + (u << c.shift));
+    if constexpr (f == form::shared)
+      v[u] = __ldg(val + (std::int64_t{__ldg(shared + u)} << c.shift));
+    else
+      v[u] = __ldcs(val + (u << c.shift));
     w[u] = __ldg(c.x + row + o);
     if constexpr (symmetric) {
       I const r = row - o;
@@ -101,9 +111,11 @@ __device__ V add(product<V, I, O> const& c, I row, V const* val, I q, V sum) {
   return sum;
 }
 
-template <int most, bool symmetric, bool listed, class V, class I, class O>
+template <int most, form f, bool listed, class V, class I, class O>
 __device__ V sum_inside(product<V, I, O> const& c, I row, place<I> const& p) {
-  V const* val = c.a.val + p.at;
+  constexpr bool symmetric = f == form::symmetric;
+  V const* val = c.a.val + (f == form::shared ? c.slot_in_block(p.at) : p.at);
+  O const* shared = f == form::shared ? c.a.shared + (p.at >> c.shift) : nullptr;
   I end = p.first + p.count;
   V main = 0, main_x = 0;
   if constexpr (symmetric)
@@ -119,7 +131,7 @@ __device__ V sum_inside(product<V, I, O> const& c, I row, place<I> const& p) {
 #define TULLE_REST(n)                                                                              \
   case n:                                                                                          \
     if constexpr (n < most)                                                                        \
-      sum = add<n, symmetric, listed>(c, row, val, p.first, sum);                                  \
+      sum = add<n, f, listed>(c, row, val, shared, p.first, sum);                                  \
     break;
     TULLE_REST(1)
     TULLE_REST(2)
@@ -131,9 +143,12 @@ __device__ V sum_inside(product<V, I, O> const& c, I row, place<I> const& p) {
 #undef TULLE_REST
   }
   for (I q = p.first + step; q < end; q += most) {
-    val += static_cast<std::int64_t>(step) << c.shift;
+    if constexpr (f == form::shared)
+      shared += step;
+    else
+      val += static_cast<std::int64_t>(step) << c.shift;
     step = most;
-    sum = add<most, symmetric, listed>(c, row, val, q, sum);
+    sum = add<most, f, listed>(c, row, val, shared, q, sum);
   }
   return symmetric ? fma(main, main_x, sum) : sum;
 }
@@ -170,7 +185,7 @@ __device__ std::int64_t slot_of(product<V, I, O> const& c, I q, std::int64_t r) 
 }
 
 /// Any row; where `exact`, of its entries alone. Otherwise several loads are on their way together.
-template <bool exact, bool symmetric, class V, class I, class O>
+template <bool exact, form f, class V, class I, class O>
 __device__ V sum_anywhere(product<V, I, O> const& c, I row) {
   constexpr int n = exact ? 1 : 4;
   auto const& a = c.a;
@@ -179,6 +194,9 @@ __device__ V sum_anywhere(product<V, I, O> const& c, I row) {
   auto const load = [&](int u, bool is_on, std::int64_t s, std::int64_t column) {
     if (exact && is_on)
       is_on = a.mask[s >> per_byte] >> (s & ((1 << per_byte) - 1)) & 1;
+    if constexpr (f == form::shared)
+      if (is_on)
+        s = (std::int64_t{a.shared[s >> c.shift]} << c.shift) + c.slot_in_block(s);
     v[u] = is_on ? a.val[s] : V(0);
     w[u] = is_on ? c.x[column] : V(0);
   };
@@ -197,7 +215,7 @@ __device__ V sum_anywhere(product<V, I, O> const& c, I row) {
     for (int u = 0; u < n; ++u)
       sum = fma(v[u], w[u], sum);
   }
-  if constexpr (symmetric)
+  if constexpr (f == form::symmetric)
 #pragma unroll 1
     for (I q = 0; q < a.diagonals; q += n) {
 #pragma unroll
@@ -216,14 +234,14 @@ __device__ V sum_anywhere(product<V, I, O> const& c, I row) {
 
 /// A row that sum_inside() is not for, or whose sum is NaN. As a call it made the others slower:
 /// 1.38 for 1.42 on poisson2d5, 1.13 for 1.64 in float.
-template <bool symmetric, class V, class I, class O>
+template <form f, class V, class I, class O>
 __device__ V sum_slowly(product<V, I, O> const& c, I row, bool is_nan) {
   if (!is_nan) {
-    V const sum = sum_anywhere<false, symmetric>(c, row);
+    V const sum = sum_anywhere<false, f>(c, row);
     if (sum == sum)
       return sum;
   }
-  return sum_anywhere<true, symmetric>(c, row);
+  return sum_anywhere<true, f>(c, row);
 }
 
 /// The sum of the row's strays; by all lanes, `word` telling whose rows have any.
@@ -255,8 +273,8 @@ __device__ __noinline__ V sum_strays(product<V, I, O> const& c, unsigned word, s
   return sum;
 }
 
-template <int threads, int per_multiprocessor, int most, bool symmetric, bool listed, class V,
-          class I, class O>
+template <int threads, int per_multiprocessor, int most, form f, bool listed, class V, class I,
+          class O>
 __global__ void __launch_bounds__(threads, per_multiprocessor)
     rows_kernel(__grid_constant__ product<V, I, O> const c) {
   wait_for_launch_before();
@@ -270,7 +288,7 @@ __global__ void __launch_bounds__(threads, per_multiprocessor)
   if (is_row) {
     bool is_inside = row >= c.inside && row < c.outside;
     place<I> p{c.first, c.count, c.origin + (row >> c.shift) * c.pitch + c.slot_in_block(row)};
-    if constexpr (!symmetric)
+    if constexpr (f != form::symmetric)
       if (!is_inside) {
         p = find(c, row);
         is_inside =
@@ -278,9 +296,9 @@ __global__ void __launch_bounds__(threads, per_multiprocessor)
                              std::int64_t{row} + c.a.diagonal[p.first + p.count - 1] < c.a.cols);
       }
     if (is_inside)
-      sum = sum_inside<most, symmetric, listed>(c, row, p);
+      sum = sum_inside<most, f, listed>(c, row, p);
     if (!is_inside || sum != sum)
-      sum = sum_slowly<symmetric>(c, row, is_inside);
+      sum = sum_slowly<f>(c, row, is_inside);
   }
   if (word != 0)
     sum += sum_strays(c, word, at / 32);
@@ -353,7 +371,9 @@ template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {
   if (p.transposed && !a.symmetric)
     refuse("dia", "transposed products have no kernel but for symmetric ones");
-  p.method = a.stray_rows > 0 ? "diagonals and strays" : "diagonals";
+  p.method = a.stray_rows > 0 ? a.shared ? "shared diagonals and strays" : "diagonals and strays"
+             : a.shared       ? "shared diagonals"
+                              : "diagonals";
   auto const diagonal = fetch(a.diagonal, static_cast<std::size_t>(a.diagonals), p.stream);
   find_inside(a, diagonal, p);
   if (p.info[inside] < p.info[outside]) {
@@ -414,18 +434,20 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
   if (listed)
     for (I q = 0; q < a.diagonals; ++q)
       c.listed[q] = static_cast<I>(p.info[first_listed + q]);
-  auto const go = [&]<tuning t, bool is_symmetric, bool is_listed>() {
-    launch_early(
-        rows_kernel<t.threads, t.per_multiprocessor, t.together, is_symmetric, is_listed, V, I, O>,
-        ceil_div(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(t.threads)), t.threads,
-        stream, c);
+  auto const go = [&]<tuning t, form f, bool is_listed>() {
+    launch_early(rows_kernel<t.threads, t.per_multiprocessor, t.together, f, is_listed, V, I, O>,
+                 ceil_div(static_cast<std::size_t>(a.rows), static_cast<std::size_t>(t.threads)),
+                 t.threads, stream, c);
   };
-  if (!a.symmetric)
-    listed ? go.template operator()<plain<V>, false, true>()
-           : go.template operator()<plain<V>, false, false>();
+  if (a.symmetric)
+    listed ? go.template operator()<symmetric, form::symmetric, true>()
+           : go.template operator()<symmetric, form::symmetric, false>();
+  else if (a.shared)
+    listed ? go.template operator()<plain<V>, form::shared, true>()
+           : go.template operator()<plain<V>, form::shared, false>();
   else
-    listed ? go.template operator()<symmetric, true, true>()
-           : go.template operator()<symmetric, true, false>();
+    listed ? go.template operator()<plain<V>, form::plain, true>()
+           : go.template operator()<plain<V>, form::plain, false>();
 }
 
 } // namespace

@@ -209,6 +209,16 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size
 
 template <class V, class I, class O>
 void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  if (!shared.empty()) { // of other values, others are the same
+    dia all = *this;
+    all.val = array<V>(checked_mul(shared.size(), static_cast<std::size_t>(block), "dia"), V{},
+                       where.memory);
+    all.shared = {};
+    all.refill(a, where);
+    detail::dia_share(all, where);
+    *this = std::move(all);
+    return;
+  }
   detail::dia_grid const g{rows, cols, block};
   int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
   auto const each_part = [&](csr_view<V, I, O> const& c, auto&& f) {
