@@ -93,7 +93,7 @@ void gather(matrix<V, I>& m, copy_room<V, I>& room) {
   launch(gather_kernel<V, I>, blocks, tile_threads, m.o.stream, m.view(),
          static_cast<I const*>(room.first_row.template as<I>()), room.col.template as<I>(),
          room.val.template as<V>());
-  if (!m.compact)
+  if (m.many != 0)
     TULLE_CUDA(cudaMemsetAsync, m.marks.template as<char>(), 0, m.marks.bytes(), m.stream());
   std::swap(m.capacity, room.capacity);
   std::swap(m.col, room.col);
@@ -104,7 +104,9 @@ void gather(matrix<V, I>& m, copy_room<V, I>& room) {
   m.in_first = m.entries;
   m.levels = 1;
   m.compact = true;
-  m.holes = m.unlisted = m.many = m.crowded = m.planned = false;
+  m.holes = m.unlisted = m.crowded = m.planned = false;
+  m.many = 0;
+  m.share = 0;
   m.debt = 0;
 }
 
