@@ -206,6 +206,12 @@ TEST(device_dynamic_csr, products_add_what_has_partners) {
     auto d = matrix::from_csr(a.view()), again = matrix::from_csr(a.view());
     model<double, std::int32_t> m{8000, 8000, {}};
     m.insert(shuffled(a));
+    auto const expect_product = [&](char const* what) {
+      std::vector<double> const y = product({}, d, x);
+      EXPECT_EQ(doubled(y), m.product(x, std::vector<double>(8000))) << longest << " " << what;
+      EXPECT_TRUE(same_bits(y, product({}, again, x))) << longest << " " << what;
+      EXPECT_FALSE(d.shape().compact) << longest << " " << what;
+    };
     auto const change = [&](bool adds, std::int32_t from, std::int32_t rows, std::int32_t most) {
       batch<double, std::int32_t> b;
       for (std::int32_t i = from; i < from + rows; ++i)
@@ -221,11 +227,7 @@ TEST(device_dynamic_csr, products_add_what_has_partners) {
         m.insert(b);
       else
         m.erase(b);
-      std::vector<double> const y = product({}, d, x);
-      EXPECT_EQ(doubled(y), m.product(x, std::vector<double>(8000)))
-          << longest << " " << adds << " " << from;
-      EXPECT_TRUE(same_bits(y, product({}, again, x)));
-      EXPECT_FALSE(d.shape().compact);
+      expect_product(adds ? "inserted" : "erased");
     };
     change(true, 5000, 100, 3);
     change(true, 0, 200, 12);
@@ -233,6 +235,13 @@ TEST(device_dynamic_csr, products_add_what_has_partners) {
     change(true, 0, 20, 12);
     change(false, 5000, 60, 3);
     change(true, 5030, 60, 2);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      lengths[i] = i % 97 == 0 ? 2 : 0;
+    csr<double> const more = from_lengths(8000, lengths);
+    d.merge(more.view());
+    again.merge(more.view());
+    m.insert(shuffled(more));
+    expect_product("merged");
   }
 }
 

@@ -31,21 +31,6 @@ __noinline__ __device__ void look_for_pairs(fragments<V, I> const& a, V const* x
   }
 }
 
-/// Adds the entries of a share that are not a thread's first, of one turn, to their partners'
-/// products; whether there are later ones. Apart, too.
-template <int threads, class V, class I>
-__noinline__ __device__ bool add_rest(int turn, fragments<V, I> const& a, unsigned n, V const* x,
-                                      int shift, V* product) {
-  bool more = false;
-  for (unsigned p = threads + threadIdx.x; p < n; p += threads) {
-    paired_entry<V, I> const e = a.pairs.entry[blockIdx.x * std::size_t{a.pairs.most()} + p];
-    if (e.with.is_with(turn))
-      product[static_cast<int>(e.with.at()) + shift] += e.val * x[e.col];
-    more = more || e.with.comes_after(turn);
-  }
-  return more;
-}
-
 /// y += alpha times what is with rows, in turns. Apart, too.
 template <int threads, class V, class I>
 __noinline__ __device__ void add_to_rows(V alpha, fragments<V, I> const& a, unsigned n, V const* x,
@@ -94,8 +79,8 @@ struct pairs_of_share {
     return reinterpret_cast<partner*>(there + 2 * threads);
   }
 
+  __device__ void look() { count = a.pairs.count[blockIdx.x]; }
   __device__ void ask(V const* x, V* there) {
-    count = a.pairs.count[blockIdx.x];
     unsigned const t = threadIdx.x, n = entries();
     if (t < n && n <= a.pairs.most()) {
       paired_entry<V, I> const* const e = first() + t;
@@ -114,11 +99,18 @@ struct pairs_of_share {
     }
     int const shift = static_cast<int>(static_cast<I>(blockIdx.x) * a.pairs.share - k0);
     __pipeline_wait_prior(0);
-    bool more = n > threads && add_rest<threads>(turn, a, n, x, shift, product);
+    bool more = false;
     if (t < n) {
       partner const w = with(there)[t];
       if (w.is_with(turn))
         product[static_cast<int>(w.at()) + shift] += there[t] * there[threads + t];
+      more = more || w.comes_after(turn);
+    }
+    for (unsigned p = threads + t; p < n; p += threads) {
+      paired_entry<V, I> const* const e = first() + p;
+      partner const w = e->with;
+      if (w.is_with(turn))
+        product[static_cast<int>(w.at()) + shift] += e->val * x[e->col];
       more = more || w.comes_after(turn);
     }
     return more;

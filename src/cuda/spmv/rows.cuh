@@ -83,11 +83,13 @@ __global__ void first_rows_kernel(I rows, O const* row_ptr, I* first, std::size_
     first[b] = b == blocks ? rows : lower_bound(row_ptr, rows, static_cast<O>(b * step));
 }
 
-/// Nothing is added to the products of a block. What is, asks for it before the block multiplies,
-/// with so much room for it, and adds it in turns when all products are there: add() tells whether
-/// more turns come. What is left is added to y.
+/// Nothing is added to the products of a block. What is looks how much that is while the block
+/// looks for its rows, asks for it before the block multiplies, with so much room for it, and adds
+/// it in turns when all products are there: add() tells whether more turns come. What is left is
+/// added to y.
 struct nothing_more {
   static constexpr int room = 0;
+  __device__ void look() {}
   template <class V>
   __device__ void ask(V const*, V*) {}
   __device__ bool is_any() const { return false; }
@@ -104,13 +106,14 @@ __device__ void multiply_rows(V alpha, lines<V, I, O> const& a, V const* x, V be
                               I const* first_row, More more) {
   __shared__ V product[tile + longest + More::room];
   V* const room = product + tile + longest;
+  more.look();
   I const first = first_row[blockIdx.x];
   I const last = first_row[blockIdx.x + 1];
   if (first == last)
     return;
-  more.ask(x, room);
   O const k0 = a.row_ptr[first];
   int const n = static_cast<int>(a.row_ptr[last] - k0);
+  more.ask(x, room);
   multiply<row_threads>(a, x, k0, n, product);
   __syncthreads();
   if (more.is_any())

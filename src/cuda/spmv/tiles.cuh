@@ -148,6 +148,7 @@ __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, 
   int const entries = static_cast<int>(a.nnz - k0 < share ? a.nnz - k0 : share);
   I const r0 = s.first[b];
   I const r1 = s.first[b + 1];
+  more.look();
   more.ask(x, segment_sum); // a barrier before there are sums
   multiply<tile_threads>(a, x, k0, entries, product);
   for (int k = threadIdx.x; k < share; k += tile_threads) {
