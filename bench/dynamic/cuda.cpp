@@ -302,16 +302,19 @@ std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
   options.where.memory = memory.get();
   using csr_there = csr_view<V, I, I, space::device>;
   for (std::size_t round = 0; round <= builds; ++round) {
-    auto const time = [&](std::size_t at, auto&& f) {
+    auto const time = [&](std::size_t at, auto&& f, int times = 1) {
       double const one = device_seconds([&] {
         for (int k = 0; k < products; ++k)
           spmv(plan, V(1), all.last, all.x, V(0), all.y);
       });
-      double const it = device_seconds(f);
+      double const it = device_seconds([&] {
+        for (int k = 0; k < times; ++k)
+          f();
+      });
       if (round == 0)
         return;
       product.push_back(one / products);
-      all_times[at].second.push_back(it);
+      all_times[at].second.push_back(it / times);
     };
     std::unique_ptr<grower<V, I>> d;
     time(0, [&] {
@@ -323,7 +326,7 @@ std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
     multiply(); // which plans
     for (std::size_t k = n - tenth; k < n; k += batch)
       all.insert(*d, k, batch);
-    time(1, multiply);
+    time(1, multiply, products);
     time(2, [&] { d->defragment(); });
     all.insert(*d, 0, tenth);
     time(3, [&] { d->defragment({.combine = true}); });

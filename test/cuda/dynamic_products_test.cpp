@@ -192,6 +192,59 @@ TEST(device_dynamic_csr, products_add_what_few_rows_have) {
   change(true, 2, 300);
 }
 
+// Rows of no entry, of few and of very many, short ones in blocks and all in shares: with so much
+// behind some of them that copies have no room, with partners that are asked more than once, and
+// after some has been taken away again.
+TEST(device_dynamic_csr, products_add_what_has_partners) {
+  for (std::int32_t const longest : {100, 3000}) {
+    std::vector<std::int32_t> lengths(8000);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      lengths[i] = i % 7 == 0 ? 0 : 1 + static_cast<std::int32_t>(i) % 5;
+    lengths[4000] = longest;
+    csr<double> const a = from_lengths(8000, lengths);
+    std::vector<double> const x = integers(8000, 5);
+    auto d = matrix::from_csr(a.view()), again = matrix::from_csr(a.view());
+    model<double, std::int32_t> m{8000, 8000, {}};
+    m.insert(shuffled(a));
+    auto const expect_product = [&](char const* what) {
+      std::vector<double> const y = product({}, d, x);
+      EXPECT_EQ(doubled(y), m.product(x, std::vector<double>(8000))) << longest << " " << what;
+      EXPECT_TRUE(same_bits(y, product({}, again, x))) << longest << " " << what;
+      EXPECT_FALSE(d.shape().compact) << longest << " " << what;
+    };
+    auto const change = [&](bool adds, std::int32_t from, std::int32_t rows, std::int32_t most) {
+      batch<double, std::int32_t> b;
+      for (std::int32_t i = from; i < from + rows; ++i)
+        for (std::int32_t k = 0; k <= i % most; ++k)
+          b.add(i, (i * 3 + k * 11 + 4000) % 8000, i % 7 + k + 1.);
+      for (matrix* const one : {&d, &again}) {
+        if (adds)
+          one->insert(b.row, b.col, b.val);
+        else
+          one->erase(b.row, b.col);
+      }
+      if (adds)
+        m.insert(b);
+      else
+        m.erase(b);
+      expect_product(adds ? "inserted" : "erased");
+    };
+    change(true, 5000, 100, 3);
+    change(true, 0, 200, 12);
+    change(true, 3999, 3, 500);
+    change(true, 0, 20, 12);
+    change(false, 5000, 60, 3);
+    change(true, 5030, 60, 2);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      lengths[i] = i % 97 == 0 ? 2 : 0;
+    csr<double> const more = from_lengths(8000, lengths);
+    d.merge(more.view());
+    again.merge(more.view());
+    m.insert(shuffled(more));
+    expect_product("merged");
+  }
+}
+
 // Products pay for rows that have grown until they have paid for a copy.
 TEST(device_dynamic_csr, products_defragment_in_time) {
   csr<double> const a = generate("poisson2d5:60");
@@ -204,7 +257,7 @@ TEST(device_dynamic_csr, products_defragment_in_time) {
   for (; !d.shape().compact && products < 100; ++products)
     product({}, d, x);
   EXPECT_GT(products, 3);
-  EXPECT_LT(products, 20);
+  EXPECT_LT(products, 60);
 }
 
 } // namespace

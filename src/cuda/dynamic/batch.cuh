@@ -87,21 +87,21 @@ __device__ std::size_t begin_of(I const* row, std::size_t k) {
 
 /// The segment that row i needs for `fresh` more entries.
 template <class V, class I>
-__device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, std::size_t fresh,
-                            findings* f) {
+__device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, row_now<I> const& now,
+                            std::size_t fresh, findings* f) {
   plan<I> p{};
   run<I>& r = p.r;
-  r.length = a.length[i];
-  r.last = a.first[i];
-  r.places = a.first[i + 1] - r.last;
+  r.length = now.length;
+  r.last = now.first.begin;
+  r.places = now.first.end - now.first.begin;
   std::size_t const length = static_cast<std::size_t>(r.length) + fresh;
-  std::size_t const room = static_cast<std::size_t>(r.places);
-  if (length > room + static_cast<std::size_t>(a.few))
-    f->many = 1;
-  if (length > room + long_behind)
+  unsigned char const mark = a.mark_of(r.places, length);
+  if (mark != 0)
+    one_more(&f->many);
+  if (mark == is_crowded)
     f->crowded = 1;
   for (; r.level < a.levels && length > static_cast<std::size_t>(r.places); ++r.level) {
-    segment<I> const s = a.behind(r.level, i);
+    segment<I> const s = r.level == 0 ? a.slack(i, now.first) : a.behind(r.level, i);
     if (r.level > 0 && s.begin == s.end)
       break;
     r.last = s.begin;
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(each_threads)
   bool const is_first = k < b.n && (k == 0 || row[k - 1] != row[k]);
   plan<I> p{};
   if (is_first)
-    p = plan_row(b.a, b.g, row[k], end_of(row, b.n, k) - k, b.found);
+    p = plan_row(b.a, b.g, row[k], b.a.now(row[k]), end_of(row, b.n, k) - k, b.found);
   give_places(b, p);
   if (is_first)
     to.set(k, p);
@@ -170,15 +170,14 @@ __global__ void __launch_bounds__(each_threads)
 
 /// The new segment of a row, of so many places, and its new length.
 template <class V, class I>
-__device__ void settle(fragments<V, I> const& a, I i, run<I> const& r, I size, I length,
-                       findings* f) {
+__device__ void settle(fragments<V, I> const& a, I i, segment<I> const& in_first, run<I> const& r,
+                       I size, I length, findings* f) {
   a.length[i] = length;
-  I const behind = length - (a.first[i + 1] - a.first[i]);
-  if (behind < 0)
+  if (length < in_first.end - in_first.begin)
     f->holes = 1;
   if (size != 0)
     a.further[(r.level - 1) * a.pitch + i] = {r.begin, r.begin + size};
-  a.set_behind(i, behind);
+  a.list(i, in_first, length);
 }
 /// Where entry p of the row goes; tables may have the new segment already or not.
 template <class V, class I>
@@ -188,12 +187,14 @@ __device__ I target(fragments<V, I> const& a, I i, run<I> const& r, I p) {
   return p >= r.from ? r.last + (p - r.from) : a.place_of(i, p);
 }
 
-/// Entry `from` of the batch, as number `rank` of those that go to its row.
+/// An entry, as number `rank` of those that go to its row.
 template <class V, class I>
-__device__ void put(batch<V, I> const& b, I i, run<I> const& r, I rank, std::size_t from) {
-  I const at = target(b.a, i, r, r.length + rank);
-  b.a.col[at] = b.col[from];
-  b.a.val[at] = b.val[from];
+__device__ void put(fragments<V, I> const& a, I i, segment<I> const& in_first, run<I> const& r,
+                    I rank, I c, V v) {
+  I const at = target(a, i, r, r.length + rank);
+  a.col[at] = c;
+  a.val[at] = v;
+  a.pair(i, in_first, r.length + rank, c, v);
 }
 
 template <class V, class I>
@@ -215,10 +216,12 @@ __global__ void __launch_bounds__(each_threads)
   std::size_t const k0 =
       firsts != 0 ? k - lane + (31 - __clz(static_cast<int>(firsts))) : begin_of(row, k - lane);
   run<I> const r = planned.runs[k0];
-  put(b, i, r, static_cast<I>(k - k0), perm ? static_cast<std::size_t>(perm[k]) : k);
+  segment<I> const in_first = b.a.in_first(i);
+  std::size_t const from = perm ? static_cast<std::size_t>(perm[k]) : k;
+  put(b.a, i, in_first, r, static_cast<I>(k - k0), b.col[from], b.val[from]);
   if (is_first)
-    settle(b.a, i, r, planned.sizes[k], r.length + static_cast<I>(end_of(row, b.n, k) - k),
-           b.found);
+    settle(b.a, i, in_first, r, planned.sizes[k],
+           r.length + static_cast<I>(end_of(row, b.n, k) - k), b.found);
 }
 
 } // namespace

@@ -7,134 +7,191 @@
 #include "cuda/primitive/block.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/spmv/rows.cuh"
+#include "cuda/spmv/tiles.cuh"
+
+#include <cuda_pipeline.h>
 
 namespace tulle::simt {
 namespace {
 
-__device__ inline bool is_few(int mark) {
-  return mark != 0 && mark <= few_behind;
-}
-
-/// What a row has there, times x, in the order it came: n entries, few_behind at most.
-template <class V, class I>
-__device__ V few_terms(fragments<V, I> const& a, std::size_t i, int n, V const* x) {
-  segment<I> s = a.behind(0, i);
-  V sum = 0;
-  for (int level = 1;; ++level) {
-    int const here = static_cast<int>(min(static_cast<I>(n), s.end - s.begin));
-#pragma unroll 1 // so that grown_blocks_kernel has no more than 32 registers
-    for (int q = 0; q < here; ++q)
-      sum += a.val[s.begin + q] * __ldg(x + a.col[s.begin + q]);
-    n -= here;
-    if (n == 0)
-      return sum;
-    s = a.behind(level, i);
-  }
-}
-
-/// What blocks_kernel of csr does with rows [first, last).
-template <class V, class I>
-__device__ void multiply_rows(V alpha, lines<V, I, I> const& a, V const* x, V beta, V* y, I first,
-                              I last, V* product) {
-  I const k0 = a.row_ptr[first];
-  multiply<row_threads>(a, x, k0, static_cast<int>(a.row_ptr[last] - k0), product);
-  __syncthreads();
-  int width = 1;
-  while (width < 32 && static_cast<std::size_t>(last - first) * width * 2 <= row_threads)
-    width *= 2;
-  int const lane = threadIdx.x % width;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(last - first); r += row_threads / width) {
-    std::size_t const i = static_cast<std::size_t>(first) + r + threadIdx.x / width;
-    V sum = 0;
-    if (i < static_cast<std::size_t>(last)) {
-      int const stop = static_cast<int>(a.row_ptr[i + 1] - k0);
-      for (int k = static_cast<int>(a.row_ptr[i] - k0) + lane; k < stop; k += width)
-        sum += product[k];
+/// What a share that has more than there is room for adds to its products: each of its entries
+/// looks for those whose partner it is, in slack and segments. Apart, since registers are few.
+template <int threads, class V, class I>
+__noinline__ __device__ void look_for_pairs(fragments<V, I> const& a, V const* x, I k0, int n, I r0,
+                                            I r1, V* product) {
+  for (int e = threadIdx.x; e < n; e += threads) {
+    I const k = k0 + e;
+    std::size_t const i = static_cast<std::size_t>(r0 + upper_bound(a.first + r0, r1 - r0, k)) - 1;
+    I const length = a.first[i + 1] - a.first[i], behind = a.length[i] - length;
+    I p = whose_partner(k - a.first[i], length);
+    for (int turn = 0; turn < most_turns && p < behind; ++turn, p += length) {
+      I const from = a.place_behind(0, i, p);
+      product[e] += a.val[from] * x[a.col[from]];
     }
-    sum = reduce(sum, width);
-    if (i < static_cast<std::size_t>(last) && lane == 0)
-      update(y + i, alpha, sum, beta);
   }
 }
 
-/// blocks_kernel of csr, whose rows add at once what they have behind them, where that is little.
-/// It has 32 registers as csr's: with 40, rounds of bench dynamic took .61 ms on poisson2d5 2048
-/// instead of .57, and as two kernels .65. Entries that are copied to shared memory while the block
-/// multiplies, or asked for from the second-level cache, did not help.
+/// y += alpha times what is with rows, in turns. Apart, too.
+template <int threads, class V, class I>
+__noinline__ __device__ void add_to_rows(V alpha, fragments<V, I> const& a, unsigned n, V const* x,
+                                         V* y, I r0, I r1) {
+  __syncthreads(); // y is there
+  if (n > a.pairs.most()) {
+    for (I i = r0 + static_cast<I>(threadIdx.x); i < r1; i += threads)
+      for (I p = 0; a.first[i] == a.first[i + 1] && p < min(a.length[i], I(most_alone)); ++p) {
+        I const from = a.place_behind(0, i, p);
+        y[i] = fma(alpha, a.val[from] * x[a.col[from]], y[i]);
+      }
+    return;
+  }
+  bool more = true;
+  for (int turn = 0; __syncthreads_or(more); ++turn) {
+    more = false;
+    for (unsigned p = threadIdx.x; p < n; p += threads) {
+      paired_entry<V, I> const e = a.pairs.entry[blockIdx.x * std::size_t{a.pairs.most()} + p];
+      if (e.with.is_row() && e.with.turn() == turn) {
+        V* const to = y + r0 + e.with.at();
+        *to = fma(alpha, e.val * x[e.col], *to);
+      }
+      more = more || (e.with.is_row() && e.with.turn() > turn);
+    }
+  }
+}
+
+/// What is added to the products of a share: those of entries whose partners they are. A thread's
+/// first one goes to shared memory while the block multiplies. H200, double, a product with .2 to 1
+/// % behind in times of csr's on poisson2d5 2048, circuit 2000000 and rmat 20: 1.02, 1.04, 1.02; by
+/// registers 1.05, 1.03, 1.02; asked for when all else is done 1.10, 1.05, 1.02. With a tenth
+/// behind 1.02, 1.01, 1.04.
+template <int threads, class V, class I>
+struct pairs_of_share {
+  // For values, what is in x, and partners.
+  static constexpr int room = 2 * threads + threads * 4 / static_cast<int>(sizeof(V));
+  fragments<V, I> const& a;
+  unsigned count = 0;
+
+  __device__ unsigned entries() const { return count & ~has_rows; }
+  __device__ bool is_any() const { return entries() != 0; }
+  __device__ paired_entry<V, I> const* first() const {
+    return a.pairs.entry + blockIdx.x * std::size_t{a.pairs.most()};
+  }
+  __device__ static partner* with(V* there) {
+    return reinterpret_cast<partner*>(there + 2 * threads);
+  }
+
+  __device__ void look() { count = a.pairs.count[blockIdx.x]; }
+  __device__ void ask(V const* x, V* there) {
+    unsigned const t = threadIdx.x, n = entries();
+    if (t < n && n <= a.pairs.most()) {
+      paired_entry<V, I> const* const e = first() + t;
+      __pipeline_memcpy_async(there + t, &e->val, sizeof(V));
+      __pipeline_memcpy_async(with(there) + t, &e->with, sizeof(partner));
+      __pipeline_memcpy_async(there + threads + t, x + e->col, sizeof(V));
+    }
+    __pipeline_commit();
+  }
+  __device__ bool add(int turn, V const* x, V* there, I k0, int in_share, I r0, I r1,
+                      V* product) const {
+    unsigned const t = threadIdx.x, n = entries();
+    if (n > a.pairs.most()) {
+      look_for_pairs<threads>(a, x, k0, in_share, r0, r1, product);
+      return false;
+    }
+    int const shift = static_cast<int>(static_cast<I>(blockIdx.x) * a.pairs.share - k0);
+    __pipeline_wait_prior(0);
+    bool more = false;
+    if (t < n) {
+      partner const w = with(there)[t];
+      if (w.is_with(turn))
+        product[static_cast<int>(w.at()) + shift] += there[t] * there[threads + t];
+      more = more || w.comes_after(turn);
+    }
+    for (unsigned p = threads + t; p < n; p += threads) {
+      paired_entry<V, I> const* const e = first() + p;
+      partner const w = e->with;
+      if (w.is_with(turn))
+        product[static_cast<int>(w.at()) + shift] += e->val * x[e->col];
+      more = more || w.comes_after(turn);
+    }
+    return more;
+  }
+  __device__ void finish(V alpha, V const* x, V* y, I r0, I r1) const {
+    if ((count & has_rows) != 0)
+      add_to_rows<threads>(alpha, a, entries(), x, y, r0, r1);
+  }
+};
+
+/// blocks_kernel and segments_kernel of csr, with what rows have behind.
 template <class V, class I>
 __global__ void __launch_bounds__(row_threads, 8)
-    grown_blocks_kernel(V alpha, lines<V, I, I> a, fragments<V, I> f, V const* x, V beta, V* y,
-                        I const* first_row) {
-  __shared__ V product[tile + longest];
+    paired_blocks_kernel(V alpha, lines<V, I, I> a, __grid_constant__ fragments<V, I> const f,
+                         V const* x, V beta, V* y, I const* first_row, bool lists_follow) {
   wait_for_launch_before();
-  I const first = first_row[blockIdx.x];
-  I const last = first_row[blockIdx.x + 1];
-  if (first == last)
-    return;
-  std::size_t i = static_cast<std::size_t>(first) + threadIdx.x;
-  std::size_t const end = static_cast<std::size_t>(last);
-  // On their way while the block multiplies: those of rows of two entries and more.
-  int const mark0 = i < end ? f.mark[i] : 0;
-  int const mark1 = i + row_threads < end ? f.mark[i + row_threads] : 0;
-  multiply_rows(alpha, a, x, beta, y, first, last, product);
-  __syncthreads();
-  auto const add = [&](int n) {
-    if (is_few(n))
-      y[i] = fma(alpha, few_terms(f, i, n, x), y[i]);
-    i += row_threads;
-  };
-  add(mark0);
-  add(mark1);
-  while (i < end)
-    add(f.mark[i]);
+  if (lists_follow)
+    let_next_launch_begin();
+  multiply_rows(alpha, a, x, beta, y, first_row, pairs_of_share<row_threads, V, I>{f});
+}
+template <class V, class I>
+__global__ void __launch_bounds__(tile_threads)
+    paired_segments_kernel(V alpha, lines<V, I, I> a, __grid_constant__ fragments<V, I> const f,
+                           V const* x, V beta, V* y, shares<V, I> s) {
+  wait_for_launch_before();
+  let_next_launch_begin();
+  multiply_segments(alpha, a, x, beta, y, s, pairs_of_share<tile_threads, V, I>{f});
 }
 
-/// A row with more.
+/// Copies of all entries that have partners, where some of them have changed: a warp goes through
+/// those of 32 rows, one row after the other.
+template <class V, class I>
+__global__ void __launch_bounds__(each_threads) pair_kernel(fragments<V, I> a) {
+  std::size_t const i = blockIdx.x * std::size_t{each_threads} + threadIdx.x;
+  I length = 0, n = 0;
+  if (i < static_cast<std::size_t>(a.rows)) {
+    length = a.first[i + 1] - a.first[i];
+    I const behind = a.length[i] - length;
+    n = behind < 0 ? 0 : static_cast<I>(min(static_cast<std::size_t>(behind), a.paired(length)));
+  }
+  int const lane = threadIdx.x % 32;
+  for (unsigned grown = __ballot_sync(whole_warp, n > 0); grown != 0; grown &= grown - 1) {
+    int const who = __ffs(static_cast<int>(grown)) - 1;
+    I const from = __shfl_sync(whole_warp, length, who), end = __shfl_sync(whole_warp, n, who);
+    std::size_t const row = i - lane + who;
+    for (I p = lane; p < end; p += 32) {
+      I const at = a.place_behind(0, row, p);
+      a.pair(static_cast<I>(row), a.in_first(row), from + p, a.col[at], a.val[at]);
+    }
+  }
+}
+
+/// A row that has entries without partners.
 template <class I>
 struct grown_row {
   I row;
   I begin, places; // of its slack
-  I count;         // entries in that and behind it
+  I from, count;   // those entries, of all in slack and behind it
 };
 template <class V, class I>
 __device__ grown_row<I> grown(fragments<V, I> const& a, I i) {
   segment<I> const s = a.behind(0, i);
-  return {i, s.begin, s.end - s.begin, a.length[i] - (a.first[i + 1] - a.first[i])};
+  I const length = a.first[i + 1] - a.first[i], behind = a.length[i] - length;
+  auto const paired = static_cast<I>(a.paired(length)); // of a row with more
+  return {i, s.begin, s.end - s.begin, paired, behind - paired};
 }
 
 // Listed rows that a block takes at a time, its threads, and entries that it multiplies at a time.
 constexpr int behind_rows = 128;
 constexpr int behind_threads = 256;
 constexpr int behind_entries = 512;
-// Rows that a block looks at for few entries.
-constexpr int few_rows = 4 * behind_threads;
 // The most blocks for the rows of each list.
 constexpr std::size_t listed_blocks = 2112;
 constexpr std::size_t crowded_blocks = 132;
 
-/// Entry p of those that a row has behind its first segment, times x.
+/// Entry p of those, times x.
 template <class V, class I>
 __device__ V term_behind(fragments<V, I> const& a, grown_row<I> const& g, I p, V const* x) {
+  p += g.from;
   I const at = p < g.places ? g.begin + p : a.place_behind(1, g.row, p - g.places);
   return a.val[at] * __ldg(x + a.col[at]);
-}
-
-/// A thread's rows, from i on, that have few.
-template <class V, class I>
-__device__ void add_few(V alpha, fragments<V, I> const& a, std::size_t i, V const* x, V* y) {
-  int mark[few_rows / behind_threads];
-#pragma unroll
-  for (int q = 0; q < few_rows / behind_threads; ++q) {
-    std::size_t const k = i + q * behind_threads;
-    mark[q] = k < static_cast<std::size_t>(a.rows) ? a.mark[k] : 0;
-  }
-#pragma unroll
-  for (int q = 0; q < few_rows / behind_threads; ++q)
-    if (is_few(mark[q])) {
-      std::size_t const k = i + q * behind_threads;
-      V const before = y[k];
-      y[k] = fma(alpha, few_terms(a, k, mark[q], x), before);
-    }
 }
 
 /// Listed rows k, k + step and so on, as many as a block takes. Its threads share their entries,
@@ -236,28 +293,23 @@ __device__ void add_crowded(V alpha, fragments<V, I> const& a, int blocks, V con
   }
 }
 
-/// Blocks of behind_kernel for each list; others look for rows with few entries.
+/// Blocks of behind_kernel for each list.
 struct behind_blocks {
   unsigned crowded, listed;
 };
 
-/// y += alpha times what rows have behind their first segments.
+/// y += alpha times what rows have that has no partner.
 template <class V, class I>
 __global__ void __launch_bounds__(behind_threads)
     behind_kernel(V alpha, fragments<V, I> a, behind_blocks blocks, V const* x, V* y) {
   wait_for_launch_before();
   if (blockIdx.x < blocks.crowded)
     return add_crowded(alpha, a, static_cast<int>(blocks.crowded), x, y);
-  unsigned const b = blockIdx.x - blocks.crowded;
-  if (b < blocks.listed) {
-    // Rows that have most come early in a batch, and so in the list: every block has some of them.
-    unsigned const n = a.lists.counts->listed;
-    unsigned const step = max(ceil_div(n, unsigned{behind_rows}), min(n, blocks.listed));
-    for (unsigned k = b; k < step; k += blocks.listed)
-      add_listed(alpha, a, k, step, n, x, y);
-    return;
-  }
-  add_few(alpha, a, (b - blocks.listed) * std::size_t{few_rows} + threadIdx.x, x, y);
+  // Rows that have most come early in a batch, and so in the list: every block has some of them.
+  unsigned const n = a.lists.counts->listed;
+  unsigned const step = max(ceil_div(n, unsigned{behind_rows}), min(n, blocks.listed));
+  for (unsigned k = blockIdx.x - blocks.crowded; k < step; k += blocks.listed)
+    add_listed(alpha, a, k, step, n, x, y);
 }
 
 } // namespace

@@ -79,15 +79,35 @@ growth growth_of(matrix<V, I> const& m) {
           false};
 }
 
+/// Room for copies of entries that have partners.
+template <class V, class I>
+void make_pairs(matrix<V, I>& m) {
+  if (!m.planned && m.in_first != 0)
+    make_plan(m);
+  if (m.share == 0 || !m.compact)
+    return;
+  carver size;
+  lay_pairs<V>(size, m.share, m.by_rows, m.first_row, m.in_first);
+  if (m.pairs.bytes() < size.used())
+    m.pairs = m.take(size.used() + size.used() / 8, 1);
+  auto const pairs = m.view().pairs;
+  TULLE_CUDA(cudaMemsetAsync, pairs.count, 0,
+             static_cast<std::size_t>(pairs.shares) * sizeof *pairs.count, m.stream());
+  m.stale = false;
+}
+
 /// Lists for all places of the pool, with the rows that are marked; none where n entries more are
 /// so many that the next product defragments. (With lists, batches of 10^5 from nothing on took up
 /// to a sixth longer.)
 template <class V, class I>
 void make_lists(matrix<V, I>& m, std::size_t n) {
   auto const all = static_cast<double>(m.entries + n);
-  m.unlisted =
-      (m.unlisted && !m.compact) || all - static_cast<double>(m.in_first) > most_debt * all;
-  if (m.unlisted || m.listed_for >= m.capacity)
+  m.unlisted = (m.unlisted && !m.compact) || all - static_cast<double>(m.in_first) >
+                                                 (m.share != 0 ? most_paired : most_debt) * all;
+  if (m.unlisted)
+    return;
+  make_pairs(m);
+  if (m.listed_for >= m.capacity)
     return;
   carver size;
   lay_lists<V, I>(size, static_cast<std::size_t>(m.rows), m.capacity);
@@ -174,7 +194,7 @@ findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
     if (has_room) {
       m.used = used;
       m.holes = m.holes || f.holes != 0;
-      m.many = m.many || f.many != 0;
+      m.many += f.many;
       m.crowded = m.crowded || f.crowded != 0;
       return f;
     }
@@ -244,25 +264,25 @@ findings append(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, I con
   });
 }
 
+/// The most entries of a batch that is counted.
+template <class V, class I>
+std::size_t most_counted(matrix<V, I>& m) {
+  if (m.together == 0)
+    m.together = most_together(counted_kernel<V, I>, each_threads);
+  return std::min<std::size_t>(most_bits, m.together * each_threads);
+}
+
 /// Adds entries of a batch that is small, in order where that is wanted.
 template <class V, class I>
 findings append_counted(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b) {
-  std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads});
-  if (m.is_tallied && m.tallies.bytes() != 0)
-    TULLE_CUDA(cudaMemsetAsync, m.tallies.template as<char>(), 0, m.tallies.bytes(), m.stream());
-  m.is_tallied = true;
-  counted const c{m.tallies.template as<tally>(), reinterpret_cast<unsigned*>(w.row),
-                  reinterpret_cast<unsigned*>(w.perm), reinterpret_cast<unsigned*>(w.sorted_col),
-                  m.o.exact};
-  launch_early(count_kernel<V, I>, blocks, each_threads, m.stream(), b, m.cols, c);
+  counted const c{m.tallies.template as<tally>(), reinterpret_cast<unsigned*>(w.perm),
+                  reinterpret_cast<unsigned*>(w.sorted_col), m.o.exact};
   findings const found = make(m, b, [&] {
-    launch_early(plan_counted_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.planned);
-    ++m.tries;
-    if (c.in_order)
-      launch_early(list_kernel<V, I>, blocks, each_threads, m.stream(), b, c, w.planned.runs,
-                   m.tries, m.heard);
-    launch_early(append_counted_kernel<V, I>, crowd_blocks + blocks, each_threads, m.stream(), b, c,
-                 w.planned, m.tries, m.heard);
+    if (m.is_tallied && m.tallies.bytes() != 0)
+      TULLE_CUDA(cudaMemsetAsync, m.tallies.template as<char>(), 0, m.tallies.bytes(), m.stream());
+    m.is_tallied = true;
+    launch_together(counted_kernel<V, I>, ceil_div(b.n, std::size_t{each_threads}), each_threads,
+                    m.stream(), b, m.cols, c, w.planned.runs, ++m.tries, m.heard);
     return listen(m);
   });
   m.is_tallied = found.bad != 0;
@@ -325,7 +345,7 @@ void change(matrix<V, I>& m, cuda_batch const& given) {
   I const* const col = there(given, given.col, w.host_col, s);
   V const* const val = there(given, given.val, w.host_val, s);
   bool const searches = given.kind != dynamic_change::insert || m.o.combine;
-  bool const counts = !searches && given.n <= most_counted;
+  bool const counts = !searches && given.n <= most_counted(m);
   if (counts && m.tallies.bytes() == 0) {
     m.tallies = m.take(static_cast<std::size_t>(m.rows), sizeof(tally));
     m.is_tallied = true; // to be cleared
@@ -335,6 +355,7 @@ void change(matrix<V, I>& m, cuda_batch const& given) {
   findings found;
   if (searches) {
     found = search(m, w, b, given.kind);
+    m.stale = true;
   } else {
     if (counts) {
       found = append_counted(m, w, b);

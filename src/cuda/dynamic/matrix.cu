@@ -2,12 +2,13 @@
 
 // Making and multiplying dynamic matrices on the device.
 //
-// y = alpha A x + beta y goes over the first segments by csr's kernel, and then over the rows that
-// have grown; where rows are short, over both at once. Where rows that have grown have cost as much
-// as defragmenting does, or first segments have holes, the matrix is defragmented first.
+// y = alpha A x + beta y goes over the first segments by csr's kernel, together with what was added
+// and has a partner there, and then over the rows that are listed. Where rows that have grown have
+// cost as much as defragmenting does, or first segments have holes, the matrix is defragmented
+// first.
 //
-// Bytes that must move, double with 32-bit indices: of a product those of csr and a mark for each
-// row; of rows that have grown, the sectors of slack that their entries are in.
+// Bytes that must move, double with 32-bit indices: of a product those of csr, 16 for each entry
+// that came later, and 4 for each share.
 #include "cuda/dynamic/behind.cuh"
 #include "cuda/order.cuh"
 #include "cuda/spmv/compressed.cuh"
@@ -25,26 +26,6 @@ template <class T>
 void copy(T* to, T const* from, std::size_t n, cudaStream_t stream) {
   if (n != 0)
     TULLE_CUDA(cudaMemcpyAsync, to, from, n * sizeof(T), cudaMemcpyDeviceToDevice, stream);
-}
-
-/// Of csr, for the first segments. Once a defragmenting, when the next product comes.
-template <class V, class I>
-void make_plan(matrix<V, I>& m) {
-  auto const check = [](cuda_status const& s) {
-    if (s.code != cuda_status::fine)
-      throw failure{s};
-  };
-  auto const a = m.as_csr();
-  std::size_t bytes = 0;
-  m.how = {};
-  m.how.device = m.o.device;
-  m.how.stream = m.o.stream;
-  check(m.csr->prepare(&a, m.how, bytes));
-  if (bytes > m.plan.bytes())
-    m.plan = m.take(bytes + bytes / pool_part, 1);
-  m.how.work = m.plan.template as<void>();
-  check(m.csr->fill(&a, m.how));
-  m.planned = true;
 }
 
 /// first and length of csr's pointers.
@@ -128,11 +109,37 @@ void in_turn(matrix<V, I>& m, void* stream, F const& f) {
   }
 }
 
+/// First segments by csr's kernels, and what has partners there.
+template <class V, class I>
+void multiply_pairs(matrix<V, I>& m, fragments<V, I> const& f, void* stream, V alpha, V const* x,
+                    V beta, V* y) {
+  auto const a = m.as_csr();
+  lines<V, I, I> const l{a.rows, a.nnz, a.row_ptr, a.col, a.val, nullptr};
+  carver work(m.how.work);
+  auto const s = shares_of<V>(a.rows, a.nnz, m.by_rows ? way::blocks : way::segments, work);
+  if (m.stale) {
+    TULLE_CUDA(cudaMemsetAsync, f.pairs.count, 0, s.count * sizeof *f.pairs.count,
+               static_cast<cudaStream_t>(stream));
+    launch(pair_kernel<V, I>, ceil_div(static_cast<std::size_t>(a.rows), std::size_t{each_threads}),
+           each_threads, stream, f);
+    m.stale = false;
+  }
+  if (m.by_rows)
+    return launch_early(paired_blocks_kernel<V, I>, s.count, row_threads, stream, alpha, l, f, x,
+                        beta, y, static_cast<I const*>(s.first), m.many != 0);
+  launch_early(paired_segments_kernel<V, I>, s.count, tile_threads, stream, alpha, l, f, x, beta, y,
+               s);
+  launch_early(segments_join_kernel<V, I, I>, ceil_div<std::size_t>(s.count * 32, row_threads),
+               row_threads, stream, alpha, l, beta, y, s);
+}
+
 template <class V, class I>
 void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) {
   bool const is_empty = m.entries == 0 || alpha == V(0);
   if (!is_empty && !m.compact) {
-    m.debt += static_cast<double>(m.entries - m.in_first) / static_cast<double>(m.entries);
+    double const behind =
+        static_cast<double>(m.entries - m.in_first) / static_cast<double>(m.entries);
+    m.debt += m.share != 0 ? paid_for_pairs + behind / 10 : behind;
     if (m.holes || m.unlisted || m.debt > most_debt)
       defragment(m, false, false);
   }
@@ -142,41 +149,28 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
     if (is_empty)
       return scale(beta, y, static_cast<std::size_t>(m.rows), stream);
     auto const a = m.as_csr();
-    // Rows that are short have what they have behind added where they are.
-    bool const at_once = !m.compact && m.few() != 0 &&
-                         m.how.info[chosen_way] == static_cast<std::int64_t>(way::blocks);
-    if (at_once) {
-      carver work(m.how.work);
-      auto const s = shares_of<V>(a.rows, a.nnz, way::blocks, work);
-      launch_early(grown_blocks_kernel<V, I>, s.count, row_threads, stream, alpha,
-                   lines<V, I, I>{a.rows, a.nnz, a.row_ptr, a.col, a.val, nullptr}, m.view(), x,
-                   beta, y, static_cast<I const*>(s.first));
+    auto const f = m.view();
+    if (!m.compact && f.pairs.share != 0) {
+      multiply_pairs(m, f, stream, alpha, x, beta, y);
     } else {
       cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
       if (s.code != cuda_status::fine)
         throw failure{s};
     }
-    if (m.compact)
-      return;
     std::size_t const behind = m.entries - m.in_first;
     behind_blocks const b{
         static_cast<unsigned>(m.crowded ? std::min(behind / long_behind + 1, crowded_blocks) : 0),
-        static_cast<unsigned>(
-            m.many ? std::min(behind / static_cast<std::size_t>(m.few() + 1) + 1, listed_blocks)
-                   : 0)};
-    std::size_t const few = at_once || m.few() == 0
-                                ? 0
-                                : ceil_div(static_cast<std::size_t>(m.rows), std::size_t{few_rows});
-    launch_early(behind_kernel<V, I>, b.crowded + b.listed + few, behind_threads, stream, alpha,
-                 m.view(), b, x, y);
+        static_cast<unsigned>(std::min(m.many, listed_blocks))};
+    launch_early(behind_kernel<V, I>, b.crowded + b.listed, behind_threads, stream, alpha, f, b, x,
+                 y);
   });
 }
 
 template <class V, class I>
 cuda_dynamic_shape shape(matrix<V, I> const& m) {
   cuda_dynamic_shape s{m.entries, m.capacity, static_cast<std::size_t>(m.levels), 0, m.compact};
-  for (owned const* o : {&m.length, &m.first, &m.marks, &m.lists, &m.further, &m.col, &m.val,
-                         &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
+  for (owned const* o : {&m.length, &m.first, &m.marks, &m.lists, &m.pairs, &m.further, &m.col,
+                         &m.val, &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
     s.bytes += o->bytes();
   return s;
 }
@@ -210,6 +204,31 @@ void merge(matrix<V, I>& m, device_csr<V, I, I> const& b) {
 } // namespace
 
 template <class V, class I>
+void make_plan(matrix<V, I>& m) {
+  auto const check = [](cuda_status const& s) {
+    if (s.code != cuda_status::fine)
+      throw failure{s};
+  };
+  auto const a = m.as_csr();
+  std::size_t bytes = 0;
+  m.how = {};
+  m.how.device = m.o.device;
+  m.how.stream = m.o.stream;
+  check(m.csr->prepare(&a, m.how, bytes));
+  if (bytes > m.plan.bytes())
+    m.plan = m.take(bytes + bytes / pool_part, 1);
+  m.how.work = m.plan.template as<void>();
+  check(m.csr->fill(&a, m.how));
+  auto const w = static_cast<way>(m.how.info[chosen_way]);
+  m.by_rows = w == way::blocks;
+  m.share = m.how.info[is_long] != 0 ? 0 : m.by_rows ? tile : w == way::segments ? share : 0;
+  carver work(m.how.work);
+  if (m.share != 0)
+    m.first_row = shares_of<V>(a.rows, a.nnz, w, work).first;
+  m.planned = true;
+}
+
+template <class V, class I>
 void grow(matrix<V, I>& m, std::size_t places) {
   if (places > static_cast<std::size_t>(std::numeric_limits<I>::max()))
     fail(errc::overflow, "dynamic_csr: %zu places do not fit a %d-bit index", places,
@@ -239,6 +258,7 @@ void grow(matrix<V, I>& m, std::size_t places) {
 
 #define TULLE_DYNAMIC_CELL(tag, V, I, O)                                                           \
   template void grow(matrix<V, I>&, std::size_t);                                                  \
+  template void make_plan(matrix<V, I>&);                                                          \
   extern cuda_spmv_kernel const spmv_csr_##tag;                                                    \
   extern cuda_dynamic_kernel const dynamic_##tag;                                                  \
   cuda_dynamic_kernel const dynamic_##tag = cell<V, I>::template table<&spmv_csr_##tag>();

@@ -70,8 +70,8 @@ struct findings {
   int levels;      // tables wanted
   int full;        // a row has no segment left
   int holes;       // a row has fewer entries than its first segment has places
-  int many;        // a row is for a list
-  int crowded;     // a row has more than long_behind
+  unsigned many;   // rows for a list
+  int crowded;     // a row has more than long_behind there
   unsigned listed; // entries of rows that have several: counted.cuh
   unsigned crowds; // rows that have many
 };
@@ -119,6 +119,20 @@ row_lists<V, I> lay_lists(carver& c, std::size_t rows, std::size_t places) {
   return l;
 }
 
+/// For first segments of so many entries, counts before all else.
+template <class V, class I>
+paired_entries<V, I> lay_pairs(carver& c, I share, bool by_rows, I const* first_row,
+                               std::size_t entries) {
+  paired_entries<V, I> p{share, 0, by_rows, first_row, nullptr, nullptr};
+  if (share == 0)
+    return p;
+  std::size_t const shares = ceil_div(entries, static_cast<std::size_t>(share));
+  p.shares = static_cast<I>(shares);
+  p.count = c.take<unsigned>(shares);
+  p.entry = c.take<paired_entry<V, I>>(shares * p.most());
+  return p;
+}
+
 template <class V, class I>
 struct matrix {
   cuda_dynamic_options o;
@@ -130,25 +144,31 @@ struct matrix {
   bool compact = true;      // all entries are in first segments, which are full
   bool holes = false;       // some first segments are not
   bool unlisted = false;    // rows are not marked: the next product defragments
-  bool many = false;        // some rows may be listed
+  std::size_t many = 0;     // so many rows may be listed
   bool crowded = false;     // or crowded
+  bool stale = false;       // copies are of entries that have changed
   double debt = 0;          // what products paid for entries behind: matrix.cu
   owned length, first;
   spare_places<I> spare{};
   owned marks; // of rows, behind counts of lists: all zero while compact
   owned lists; // of rows, for as many places
   std::size_t listed_for = 0;
-  owned further; // tables of segments
+  owned pairs; // copies of entries, by shares of so many, none where that is 0
+  I share = 0;
+  bool by_rows = false;
+  I const* first_row = nullptr; // of shares, in the plan's workspace
+  owned further;                // tables of segments
   int levels = 1;
   owned col, val;
   owned found; // of this batch and the next, in turns
   int turn = 0;
   notice* heard = nullptr; // pinned
   unsigned tries = 0;
-  owned tallies;           // of rows: counted.cuh
-  bool is_tallied = false; // they are not all zero
-  owned work;              // of batches
-  std::size_t counted = 0; // entries that it is for
+  owned tallies;            // of rows: counted.cuh
+  bool is_tallied = false;  // they are not all zero
+  std::size_t together = 0; // blocks of the kernel that counts, 0: not asked yet
+  owned work;               // of batches
+  std::size_t counted = 0;  // entries that it is for
   std::size_t room_bytes = 0;
   owned row_ptr, scan; // of copies
   owned plan;          // of products with the first segments
@@ -159,13 +179,8 @@ struct matrix {
 
   cudaStream_t stream() const { return static_cast<cudaStream_t>(o.stream); }
   std::size_t pitch() const { return (static_cast<std::size_t>(rows) + 31) / 32 * 32; }
-  /// Where rows have more on average, all that have grown are listed: on rmat 20 rounds took 1.02
-  /// ms with threads that went through such rows, .98 without.
-  int few() const {
-    return in_first <= few_behind * static_cast<std::size_t>(rows) ? few_behind : 0;
-  }
   fragments<V, I> view() const {
-    carver of_rows(marks.as<char>()), of_lists(lists.as<char>());
+    carver of_rows(marks.as<char>()), of_lists(lists.as<char>()), of_pairs(pairs.as<char>());
     auto l = lay_lists<V, I>(of_lists, static_cast<std::size_t>(rows), listed_for);
     l.counts = of_rows.take<list_counts>(1);
     return {rows,
@@ -178,11 +193,11 @@ struct matrix {
             spare,
             of_rows.take<unsigned char>(static_cast<std::size_t>(rows)),
             l,
+            lay_pairs<V>(of_pairs, unlisted ? I(0) : share, by_rows, first_row, in_first),
             further.as<segment<I>>(),
             pitch(),
             levels,
-            !unlisted,
-            few()};
+            !unlisted};
   }
   /// The first segments.
   device_csr<V, I, I> as_csr() const {
@@ -225,9 +240,12 @@ struct matrix {
 // What the rows that have grown cost products, in parts of the matrix, until it is defragmented:
 // those products then took as long as that takes, so that whatever comes next, no more than twice
 // the time of the better choice is lost. H200, double, rmat 20, poisson2d5 2048 and circuit
-// 2000000: a product with a tenth behind takes .05, .06, .05 ms more, defragmenting .22, .26, .18.
-// .35 made rounds of bench dynamic no shorter when such products took .06, .16, .10 more.
+// 2000000: a product of listed rows with a tenth behind took .05, .06, .05 ms more, where entries
+// have partners any product takes .005, .003, .005 more; defragmenting takes .17, .20, .13.
 constexpr double most_debt = .2;
+constexpr double paid_for_pairs = .002; // and a tenth of what is behind
+// With more than this behind, copies have no room, and the next product defragments.
+constexpr double most_paired = .125;
 
 /// Slack of first segments of so many entries in a pool of so many places: what was asked for, or
 /// none where that would be more than twice the entries or than there are places.
@@ -247,6 +265,9 @@ spare_places<I> spare_for(matrix<V, I> const& m, std::size_t entries, std::size_
 /// A pool of at least so many places, with the entries at their places.
 template <class V, class I>
 void grow(matrix<V, I>& m, std::size_t places);
+/// How csr multiplies the first segments, and so the shares of it.
+template <class V, class I>
+void make_plan(matrix<V, I>& m);
 
 // defragment.cu
 /// All rows in their first segments, as they are or sorted, or sorted and added up.

@@ -5,14 +5,18 @@
 // order of rows; what has no room there is in segments behind that.
 //
 //     1 . 2 .      length    2  1  1  5          first     0 2 3 4 7
-//     . 3 . .      mark      0  0  0  2          spare     from 7 on, one place each
+//     . 3 . .      with      4 5                 spare     from 7 on, one place each
 //     . . . 4      place     0 1  2  3  4 5 6  7 8 9 10  11 12
 //     5 6 7 9      col       0 2  1  3  0 1 2  - - - 3    3  -
 //                  val       1 2  3  4  5 6 7  - - - 8    1  -       - is room
 //
-// Slack has no table: where it is follows from the row's number and its first entry. So a product
-// goes over the first segments as over a csr, and of rows that have grown a little it reads what
-// lies side by side. Those that have grown more are listed. Segments behind slack are in tables.
+// Slack has no table: where it is follows from the row's number and its first entry. Segments
+// behind slack are in tables.
+//
+// A product goes over the first segments as over a csr. An entry behind the first segment has a
+// partner in it (8 above is with 5, 1 with 6), and the products of both are added before rows are:
+// so it does not matter whose row it is, and copies of such entries lie side by side, for each
+// share of csr's kernel, in the order they came to it.
 #pragma once
 #include "cuda/each.cuh"
 
@@ -21,6 +25,12 @@ namespace tulle::simt {
 template <class I>
 struct segment {
   I begin, end; // equal: the row has none here
+};
+
+template <class I>
+struct row_now {
+  I length;
+  segment<I> first;
 };
 
 /// Slack of first segments: so many places for each row, and so many for each entry.
@@ -36,15 +46,77 @@ struct spare_places {
   }
 };
 
-// Entries behind the first segment of a row: so many are a thread's, more are a block's, and from
-// long_behind on blocks share them.
-constexpr int few_behind = 8;
-constexpr int long_behind = 512;
-// What a row is marked with: how many it has, few_behind at most, or the list that it is in, where
-// it stays until the matrix is defragmented.
-constexpr unsigned char is_listed = 254, is_crowded = 255;
+// Times that an entry of a first segment is a partner, and that a row is which has none there.
+constexpr int most_turns = 16;
+constexpr int most_alone = 8;
 
-/// Rows that have more than few_behind, in any order.
+/// The entry, of so many in the first segment, that entry p behind it is with, in turn p / length:
+/// every eighth first, so that those of a long row are dealt to all its shares.
+template <class I>
+__device__ I partner_of(I p, I length) {
+  I const n = length / 8;
+  return p < 8 * n ? p % n * 8 + p / n : p;
+}
+/// Whose partner entry q is in the first turn.
+template <class I>
+__device__ I whose_partner(I q, I length) {
+  I const n = length / 8;
+  return q < 8 * n ? q % 8 * n + q / 8 : q;
+}
+
+/// Whom an entry is with, and in which turn: an entry, counted from the first of its share, or a
+/// row, from the first row of that.
+struct partner {
+  unsigned bits;
+
+  __device__ static partner of(unsigned at, unsigned turn, bool is_row) {
+    return {at | turn << 16 | static_cast<unsigned>(is_row) << 24};
+  }
+  __device__ unsigned at() const { return bits & most; }
+  __device__ int turn() const { return static_cast<int>(bits >> 16 & 0xff); }
+  __device__ bool is_row() const { return bits >> 24 != 0; }
+  /// An entry, in that turn; in a later one.
+  __device__ bool is_with(int turn) const { return bits >> 16 == static_cast<unsigned>(turn); }
+  __device__ bool comes_after(int turn) const { return !is_row() && this->turn() > turn; }
+  static constexpr unsigned most = 0xffff;
+};
+
+/// A copy of an entry that has a partner. In one piece: each array more that batches write to at
+/// random is 2 us of 22 on poisson2d5 2048.
+template <class V, class I>
+struct alignas(16) paired_entry {
+  V val;
+  I col;
+  partner with;
+};
+
+// Of a share: there are entries with rows.
+constexpr unsigned has_rows = 1u << 31;
+
+/// Such copies, by shares of the first segments.
+template <class V, class I>
+struct paired_entries {
+  I share;            // entries of first segments; 0: there are no copies, and nobody has partners
+  I shares;           // how many there are
+  bool by_rows;       // a share has rows that begin in it, to their end
+  I const* first_row; // of shares
+  unsigned* count;    // of shares; more than most(): some are where they were and not here
+  paired_entry<V, I>* entry;
+
+  /// Of a share: a tenth of all entries behind are a ninth of it, with six times the spread.
+  __host__ __device__ unsigned most() const { return static_cast<unsigned>(share) / 32 * 5; }
+  /// Of an entry, or a row that begins there, behind all entries too.
+  __device__ std::size_t share_of(I k) const {
+    return static_cast<std::size_t>(k / share < shares ? k / share : shares - 1);
+  }
+};
+
+// Rows that have entries without partners are listed, and marked so until the matrix is
+// defragmented; from long_behind on blocks share them.
+constexpr int long_behind = 512;
+constexpr unsigned char is_listed = 1, is_crowded = 2;
+
+/// Rows that are listed, in any order.
 struct list_counts {
   unsigned listed, crowded; // rows
 };
@@ -78,17 +150,20 @@ struct fragments {
   spare_places<I> spare;
   unsigned char* mark;
   row_lists<V, I> lists;
+  paired_entries<V, I> pairs;
   segment<I>* further; // by rows, one table for each level from 1 on
   std::size_t pitch;   // of tables
   int levels;          // of segments behind the first; slack is level 0
   bool lists_rows;     // and marks them
-  int few;             // entries behind that are none for a list: few_behind, or 0
 
+  __device__ segment<I> in_first(std::size_t i) const { return {first[i], first[i + 1]}; }
+  __device__ row_now<I> now(std::size_t i) const { return {length[i], in_first(i)}; }
+  /// Of row i, whose first segment is this.
+  __device__ segment<I> slack(I i, segment<I> const& in_first) const {
+    return {spare.at(i, in_first.begin), spare.at(i + 1, in_first.end)};
+  }
   __device__ segment<I> behind(int level, std::size_t i) const {
-    if (level > 0)
-      return further[(level - 1) * pitch + i];
-    I const row = static_cast<I>(i);
-    return {spare.at(row, first[i]), spare.at(row + 1, first[i + 1])};
+    return level > 0 ? further[(level - 1) * pitch + i] : slack(static_cast<I>(i), in_first(i));
   }
   /// Of entry p, which is there or has room, of the segments from `level` on.
   __device__ I place_behind(int level, std::size_t i, I p) const {
@@ -105,20 +180,42 @@ struct fragments {
     I const room = first[i + 1] - at;
     return p < room ? at + p : place_behind(0, i, p - room);
   }
-  /// Row i has so many entries behind its first segment now.
-  __device__ void set_behind(std::size_t i, I n) const {
-    if (!lists_rows)
+  /// How many entries behind a first segment of so many have partners.
+  __device__ std::size_t paired(I length) const {
+    if (pairs.share == 0)
+      return 0;
+    return length == 0 ? most_alone : most_turns * static_cast<std::size_t>(length);
+  }
+  /// Entry n of row i is there now: a copy to where products find it, if it has a partner.
+  __device__ void pair(I i, segment<I> const& in_first, I n, I c, V v) const {
+    I const length = in_first.end - in_first.begin, p = n - length;
+    if (p < 0 || static_cast<std::size_t>(p) >= paired(length))
       return;
-    unsigned char const before = mark[i];
-    if (n > long_behind && before != is_crowded) {
-      mark[i] = is_crowded;
-      lists.crowded[one_more(&lists.counts->crowded)] = static_cast<I>(i);
-    } else if (n > few && before < is_listed) {
-      mark[i] = is_listed;
-      lists.listed[one_more(&lists.counts->listed)] = static_cast<I>(i);
-    } else if (before < is_listed) {
-      mark[i] = n < 0 ? 0 : static_cast<unsigned char>(n);
-    }
+    bool const is_row = length == 0;
+    I const k = is_row ? in_first.begin : in_first.begin + partner_of(p % length, length);
+    I const turn = is_row ? p : p / length;
+    std::size_t const share = pairs.share_of(pairs.by_rows ? in_first.begin : k);
+    I const at = is_row ? i - pairs.first_row[share] : k - static_cast<I>(share) * pairs.share;
+    bool const fits = at <= static_cast<I>(partner::most);
+    if (is_row)
+      atomicOr(pairs.count + share, has_rows);
+    unsigned const q = atomicAdd(pairs.count + share, fits ? 1u : pairs.most() + 1) & ~has_rows;
+    if (fits && q < pairs.most())
+      pairs.entry[share * pairs.most() + q] = {
+          v, c, partner::of(static_cast<unsigned>(at), static_cast<unsigned>(turn), is_row)};
+  }
+  /// The mark of a row of n entries, with so many in its first segment.
+  __device__ unsigned char mark_of(I length, std::size_t n) const {
+    std::size_t const others = static_cast<std::size_t>(length) + paired(length);
+    return n <= others ? 0 : n <= others + long_behind ? is_listed : is_crowded;
+  }
+  /// Row i has n entries now.
+  __device__ void list(std::size_t i, segment<I> const& in_first, I n) const {
+    unsigned char const m = mark_of(in_first.end - in_first.begin, static_cast<std::size_t>(n));
+    if (!lists_rows || m == 0 || m <= mark[i])
+      return;
+    mark[i] = m;
+    list_again(i);
   }
   /// Row i into the list that it is marked for, where lists are new.
   __device__ void list_again(std::size_t i) const {

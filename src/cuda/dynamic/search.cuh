@@ -66,7 +66,7 @@ __global__ void plan_search_kernel(wanted<V, I> b, plans<I> to, batch<V, I> of) 
   fresh = reduce<32>(fresh);
   if (lane != 0)
     return;
-  plan<I> p = plan_row(a, g, i, static_cast<std::size_t>(fresh), f);
+  plan<I> p = plan_row(a, g, i, a.now(i), static_cast<std::size_t>(fresh), f);
   if (p.size != 0)
     p.r.begin =
         static_cast<I>(g.used + atomicAdd(&f->places, static_cast<unsigned long long>(p.size)));
@@ -130,7 +130,7 @@ __global__ void change_kernel(wanted<V, I> b, plans<I> planned, batch<V, I> of) 
   __syncwarp();
   if (lane != 0)
     return;
-  settle(a, i, r, planned.sizes[k], kept + fresh, f);
+  settle(a, i, a.in_first(i), r, planned.sizes[k], kept + fresh, f);
   if (fresh != 0)
     atomicAdd(&f->fresh, static_cast<unsigned long long>(fresh));
   if (kept != r.length)

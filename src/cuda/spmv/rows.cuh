@@ -83,18 +83,43 @@ __global__ void first_rows_kernel(I rows, O const* row_ptr, I* first, std::size_
     first[b] = b == blocks ? rows : lower_bound(row_ptr, rows, static_cast<O>(b * step));
 }
 
-template <class V, class I, class O>
-__global__ void __launch_bounds__(row_threads)
-    blocks_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, I const* first_row) {
-  __shared__ V product[tile + longest];
-  wait_for_launch_before();
+/// Nothing is added to the products of a block. What is looks how much that is while the block
+/// looks for its rows, asks for it before the block multiplies, with so much room for it, and adds
+/// it in turns when all products are there: add() tells whether more turns come. What is left is
+/// added to y.
+struct nothing_more {
+  static constexpr int room = 0;
+  __device__ void look() {}
+  template <class V>
+  __device__ void ask(V const*, V*) {}
+  __device__ bool is_any() const { return false; }
+  template <class V, class I, class O>
+  __device__ bool add(int, V const*, V*, O, int, I, I, V*) const {
+    return false;
+  }
+  template <class V, class I>
+  __device__ void finish(V, V const*, V*, I, I) const {}
+};
+
+template <class V, class I, class O, class More>
+__device__ void multiply_rows(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y,
+                              I const* first_row, More more) {
+  __shared__ V product[tile + longest + More::room];
+  V* const room = product + tile + longest;
+  more.look();
   I const first = first_row[blockIdx.x];
   I const last = first_row[blockIdx.x + 1];
   if (first == last)
     return;
   O const k0 = a.row_ptr[first];
-  multiply<row_threads>(a, x, k0, static_cast<int>(a.row_ptr[last] - k0), product);
+  int const n = static_cast<int>(a.row_ptr[last] - k0);
+  more.ask(x, room);
+  multiply<row_threads>(a, x, k0, n, product);
   __syncthreads();
+  if (more.is_any())
+    for (int turn = 0; __syncthreads_or(more.add(turn, x, room, k0, n, first, last, product));
+         ++turn)
+      ;
   int width = 1;
   while (width < 32 && static_cast<std::size_t>(last - first) * width * 2 <= row_threads)
     width *= 2;
@@ -112,6 +137,14 @@ __global__ void __launch_bounds__(row_threads)
     if (i < static_cast<std::size_t>(last) && lane == 0)
       update(y + i, alpha, sum, beta);
   }
+  more.finish(alpha, x, y, first, last);
+}
+
+template <class V, class I, class O>
+__global__ void __launch_bounds__(row_threads)
+    blocks_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, I const* first_row) {
+  wait_for_launch_before();
+  multiply_rows(alpha, a, x, beta, y, first_row, nothing_more());
 }
 
 } // namespace

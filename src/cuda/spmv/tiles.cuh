@@ -132,12 +132,12 @@ __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, share
   join_parts(s, b, last, alpha, beta, y + row);
 }
 
-template <class V, class I, class O>
-__global__ void __launch_bounds__(tile_threads)
-    segments_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
-  wait_for_launch_before();
+template <class V, class I, class O, class More>
+__device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y,
+                                  shares<V, I> const& s, More more) {
   __shared__ V product[share];
   __shared__ V segment_sum[share + 1]; // 0: of the row that goes on from before
+  static_assert(More::room <= share);
   __shared__ int segment_begin[share + 1];
   __shared__ unsigned char begins[share];
   __shared__ block_room<V> room;
@@ -148,6 +148,8 @@ __global__ void __launch_bounds__(tile_threads)
   int const entries = static_cast<int>(a.nnz - k0 < share ? a.nnz - k0 : share);
   I const r0 = s.first[b];
   I const r1 = s.first[b + 1];
+  more.look();
+  more.ask(x, segment_sum); // a barrier before there are sums
   multiply<tile_threads>(a, x, k0, entries, product);
   for (int k = threadIdx.x; k < share; k += tile_threads) {
     begins[k] = 0;
@@ -155,11 +157,16 @@ __global__ void __launch_bounds__(tile_threads)
       product[k] = 0;
   }
   __syncthreads();
+  bool more_turns = more.add(0, x, segment_sum, k0, entries, r0, r1, product);
   for (std::size_t i = static_cast<std::size_t>(r0) + threadIdx.x; i < static_cast<std::size_t>(r1);
        i += tile_threads)
     if (a.row_ptr[i] < k0 + entries)
       begins[a.row_ptr[i] - k0] = 1;
-  __syncthreads();
+  if (more.is_any())
+    for (int turn = 1; __syncthreads_or(more_turns); ++turn)
+      more_turns = more.add(turn, x, segment_sum, k0, entries, r0, r1, product);
+  else
+    __syncthreads();
   int const from = threadIdx.x * items;
   int mine = 0;
 #pragma unroll
@@ -203,6 +210,14 @@ __global__ void __launch_bounds__(tile_threads)
          i < static_cast<std::size_t>(r1); i += tile_threads)
       if (a.row_ptr[i] == a.row_ptr[i + 1])
         update(y + i, alpha, V(0), beta);
+  more.finish(alpha, x, y, r0, r1);
+}
+
+template <class V, class I, class O>
+__global__ void __launch_bounds__(tile_threads)
+    segments_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
+  wait_for_launch_before();
+  multiply_segments(alpha, a, x, beta, y, s, nothing_more());
 }
 
 // A warp for each share: the last row that begins in it, where that ends in a later one.
