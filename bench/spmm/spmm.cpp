@@ -11,6 +11,7 @@
 #include "bench/peer_modules.hpp"
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
+#include "bench/spmm/cuda.hpp"
 #include "bench/vectors.hpp"
 
 #include <memory>
@@ -154,6 +155,10 @@ std::vector<record> run_spmm(std::string const& matrix, csr<V, I, I> const& a,
       c.contestants.push_back(make_tulle(r, l));
     c.contestants.push_back(by_columns(r));
     c.contestants.push_back(grown(r, all));
+  } else if (o.backend == "cuda" && !cuda_devices().empty()) {
+    c.contestants = spmm_on_device(p, all, wanted_here(o), static_cast<std::size_t>(c.bound_bytes));
+  } else {
+    remarks.push_back("no device: " + cuda_state());
   }
   bool const has_bound = !c.contestants.empty();
   for (auto& peer : ask_peers(o.peers, {over_types<spmm_problem>(p), o.backend}, remarks))

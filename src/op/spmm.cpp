@@ -9,12 +9,16 @@
 #include "tulle/core/parallel.hpp"
 #include "tulle/op/convert.hpp"
 
+#include "core/cuda_module.hpp"
+#include "cuda/spmm/table.hpp"
 #include "dispatch/format.hpp"
 #include "dispatch/spmm.hpp"
 #include "op/dense_operands.hpp"
 #include "reference/spmm.hpp"
 
 #include <chrono>
+#include <climits>
+#include <cstring>
 #include <optional>
 
 namespace tulle {
@@ -27,7 +31,10 @@ struct spmm_plan::state {
   std::size_t rows = 0, cols = 0, nnz = 0;
   detail::dense_ref b, c;
   spmm_kernel const* kernel = nullptr;
+  cuda_spmm_module const* cuda = nullptr; // where it runs there
+  cuda_spmm_kernel const* cuda_kernel = nullptr;
   plan_view view;
+  std::uint64_t place = 0;         // of the indices on a device
   std::optional<spmv_plan> column; // where there is no kernel
   std::size_t y_at = 0;            // of a column in the workspace; x is at its beginning
 };
@@ -64,6 +71,14 @@ void check_space(matrix_ref const& m, backend where) {
          m.space == space::device ? "device" : "host", name(where));
 }
 
+cuda_spmm_module const& loaded_spmm() {
+  auto* const entry =
+      reinterpret_cast<cuda_spmm_module const* (*)()>(loaded_cuda_entry("tulle_cuda_spmm_module"));
+  if (std::strcmp(entry()->version, cuda_module_version) != 0)
+    fail(errc::backend, "cuda: not loaded: spmm is of another build");
+  return *entry();
+}
+
 // C = beta C, what is left of spmm when alpha is zero: along memory.
 template <class V>
 void scale(V beta, dense_ref const& c, int threads) {
@@ -82,10 +97,21 @@ void scale(V beta, dense_ref const& c, int threads) {
   });
 }
 
+void scale_on_device(int device, void* stream, value_kind kind, void const* beta,
+                     dense_ref const& c) {
+  if (kind != value_kind::f32 && kind != value_kind::f64)
+    fail(errc::unsupported, "spmm: cuda has no kernel for complex values");
+  check(loaded_spmm().scale(device, stream, beta, c, bytes_of(kind)), "spmm");
+}
+
 template <class V>
-void copy_column(V* to, std::size_t to_stride, V const* from, std::size_t from_stride,
-                 std::size_t n, int threads) {
-  int const parts = detail::parts_for(n, threads, 1 << 16);
+void copy_column(spmm_plan::state const& s, V* to, std::size_t to_stride, V const* from,
+                 std::size_t from_stride, std::size_t n) {
+  if (s.cuda)
+    return check(
+        s.cuda->copy(s.view.device, s.view.stream, to, to_stride, from, from_stride, n, sizeof(V)),
+        "spmm");
+  int const parts = detail::parts_for(n, s.view.threads, 1 << 16);
   detail::parallel(parts, [&](int part) {
     std::size_t const end = detail::split(n, part + 1, parts);
     for (std::size_t i = detail::split(n, part, parts); i < end; ++i)
@@ -126,15 +152,15 @@ void run_columns(spmm_plan::state& s, std::byte* work, where const& w, value_kin
     V const* x = static_cast<V const*>(b.data) + j * b.col_stride;
     V* const column = static_cast<V*>(c.data) + j * c.col_stride;
     if (is_apart(b)) {
-      copy_column(x_work, 1, x, b.row_stride, b.rows, s.view.threads);
+      copy_column(s, x_work, 1, x, b.row_stride, b.rows);
       x = x_work;
     }
     V* const y = is_apart(c) ? y_work : column;
     if (is_apart(c) && beta != V(0))
-      copy_column(y, 1, column, c.row_stride, c.rows, s.view.threads);
+      copy_column<V>(s, y, 1, column, c.row_stride, c.rows);
     detail::spmv(&*s.column, w, kind, &alpha, a, x, b.rows, &beta, y, c.rows);
     if (is_apart(c))
-      copy_column(column, c.row_stride, y, 1, c.rows, s.view.threads);
+      copy_column<V>(s, column, c.row_stride, y, 1, c.rows);
   }
 }
 
@@ -196,6 +222,12 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
   s.b = b;
   s.c = c;
   std::size_t bytes = 0;
+  auto const by_columns = [&] {
+    s.column.emplace(a.transposed ? spmv_plan(w, tulle::transposed(m)) : spmv_plan(w, m));
+    s.y_at = is_apart(b) ? (b.rows * each + 255) / 256 * 256 : 0;
+    bytes = s.y_at + (is_apart(c) ? c.rows * each : 0);
+    path_ = "column by column, " + s.column->path();
+  };
   if (w.backend == backend::reference) {
     path_ = m.format == format::csr ? "reference csr"
                                     : std::string("reference, ") + name(m.format) + " through csr";
@@ -211,10 +243,24 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
       path_ = std::string("cpu/") + name(set) + " " + name(m.format) + " " + s.view.method + ", " +
               std::to_string(s.view.threads) + (s.view.threads == 1 ? " thread" : " threads");
     } else {
-      s.column.emplace(a.transposed ? spmv_plan(w, tulle::transposed(m)) : spmv_plan(w, m));
-      s.y_at = is_apart(b) ? (b.rows * each + 63) / 64 * 64 : 0;
-      bytes = s.y_at + (is_apart(c) ? c.rows * each : 0);
-      path_ = "column by column, " + s.column->path();
+      by_columns();
+    }
+  } else if (w.backend == backend::cuda) {
+    s.cuda = &loaded_spmm();
+    s.view.device = w.device;
+    s.view.stream = w.stream;
+    if (b.cols > INT_MAX)
+      fail(errc::overflow, "spmm: %zu columns do not fit a 32-bit index", b.cols);
+    if (!a.transposed && b.cols > 1)
+      s.cuda_kernel = s.cuda->kernel(static_cast<int>(m.format), static_cast<int>(m.type));
+    if (s.cuda_kernel) {
+      cuda_properties device;
+      check(loaded_cuda().describe(w.device, device), "spmm");
+      check(s.cuda_kernel->prepare(m.view, b, c, s.view, bytes), "spmm");
+      path_ = std::string("cuda/sm_") + std::to_string(device.major) +
+              std::to_string(device.minor) + " " + name(m.format) + " " + s.view.method;
+    } else {
+      by_columns();
     }
   } else {
     fail(errc::unsupported, "spmm: no %s backend is loaded", name(w.backend));
@@ -223,8 +269,16 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
   if (wanted > w.workspace_limit)
     fail(errc::out_of_memory, "spmm: %zu bytes of workspace wanted, the limit is %zu", wanted,
          w.workspace_limit);
-  workspace_ = array<std::byte>(bytes, w.memory);
-  s.view.work = workspace_.data();
+  if (s.cuda) {
+    on_device_ = detail::device_block(bytes, {w.device, w.stream, w.memory});
+    s.view.work = on_device_.data();
+    s.place = dispatch::ops(m.format, m.type).place(m.view);
+    if (s.cuda_kernel)
+      check(s.cuda_kernel->fill(m.view, b, s.view), "spmm");
+  } else {
+    workspace_ = array<std::byte>(bytes, w.memory);
+    s.view.work = workspace_.data();
+  }
   state_ = new state(std::move(s));
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -244,6 +298,9 @@ void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, s
     return run_reference(w, alpha, a, b, beta, c);
   bool const alpha_is_zero =
       with_value(kind, [&]<class V>(V) { return *static_cast<V const*>(alpha) == V(0); });
+  if (alpha_is_zero && where_to == backend::cuda)
+    return scale_on_device(plan ? plan->get().view.device : w.device,
+                           plan ? plan->get().view.stream : w.stream, kind, beta, c);
   if (alpha_is_zero)
     return with_value(kind, [&]<class V>(V) {
       scale(*static_cast<V const*>(beta), c, plan ? plan->get().view.threads : w.threads);
@@ -253,8 +310,15 @@ void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, s
     return spmm(&made, w, kind, alpha, a, b, beta, c);
   }
   spmm_plan::state& s = plan->get();
+  if (s.cuda && dispatch::ops(a.matrix.format, a.matrix.type).place(a.matrix.view) != s.place)
+    fail(errc::bad_structure,
+         "spmm: the plan is for a %s whose indices are elsewhere on the device",
+         name(a.matrix.format));
+  spmm_call const call{alpha, a.matrix.view, b, beta, c, &s.view};
+  if (s.cuda_kernel)
+    return check(s.cuda_kernel->run(call), "spmm");
   if (s.kernel)
-    return s.kernel->run({alpha, a.matrix.view, b, beta, c, &s.view});
+    return s.kernel->run(call);
   with_value(kind, [&]<class V>(V) {
     run_columns(s, static_cast<std::byte*>(s.view.work), w, kind, *static_cast<V const*>(alpha), a,
                 b, *static_cast<V const*>(beta), c);
