@@ -21,13 +21,14 @@ struct pool_rows {
     return a.order ? static_cast<std::int64_t>(a.order[k]) : k;
   }
   std::int64_t size(std::int64_t i) const { return a.size(static_cast<I>(i)); }
-  piece<V, I> at(std::int64_t place, std::int64_t count) const {
+  piece<V, I> at(std::int64_t place, std::int64_t count, bool is_apart) const {
     dynamic_page<V, I> const page = a.pages[place >> a.shift];
     std::int64_t const offset = place & ((std::int64_t{1} << a.shift) - 1);
-    // Lists are made ahead of what is computed, and rows may be anywhere.
-    __builtin_prefetch(page.val + offset);
-    __builtin_prefetch(page.val + offset + 64 / sizeof(V));
-    __builtin_prefetch(page.col + offset);
+    if (is_apart) { // lists are made ahead of what is computed
+      __builtin_prefetch(page.val + offset);
+      __builtin_prefetch(page.val + offset + 64 / sizeof(V));
+      __builtin_prefetch(page.col + offset);
+    }
     return {page.val + offset, page.col + offset, count, nullptr};
   }
   int cut(std::int64_t i, std::int64_t from, std::int64_t to, piece<V, I>* list) const {
@@ -36,7 +37,7 @@ struct pool_rows {
       return 1;
     }
     if (a.length[i] >= 0) { // in one segment
-      *list = at(a.begin[0][i] + from, to - from);
+      *list = at(a.begin[0][i] + from, to - from, a.scattered);
       return 1;
     }
     std::int64_t before = 0; // entries of segments so far
@@ -46,7 +47,7 @@ struct pool_rows {
       std::int64_t const end = before + a.end[s][i] - place;
       if (from < end) {
         std::int64_t const stop = to < end ? to : end;
-        list[n++] = at(place + from - before, stop - from);
+        list[n++] = at(place + from - before, stop - from, s > 0 || a.scattered);
         from = stop;
       }
       before = end;
