@@ -15,9 +15,9 @@ folder = root / "include/tulle/format"
 
 
 def formats():
-    line = re.compile(r"^TULLE_FORMAT\(\s*(\w+)\s*,\s*(\w+)\s*,\s*([A-Z| ]+)\)", re.M)
-    for name, types, backends in line.findall((folder / "formats.def").read_text()):
-        yield name, types, [b.strip().lower() for b in backends.split("|")]
+    line = re.compile(r"^TULLE_FORMAT\(\s*(\w+)\s*,\s*(\w+)\s*,\s*([A-Z| ]+),\s*([A-Z| ]+)\)", re.M)
+    for name, types, *ops in line.findall((folder / "formats.def").read_text()):
+        yield name, types, *(", ".join(b.strip().lower() for b in op.split("|")) for op in ops)
 
 
 def head(name):
@@ -42,15 +42,15 @@ def head(name):
 
 def short_table():
     rows = ["| format | what it is | good for | spmv on |", "|---|---|---|---|"]
-    for name, _, backends in formats():
+    for name, _, spmv, _ in formats():
         h = head(name)
-        rows.append(f"| `{name}` | {h['what']} | {h['Good for']} | {', '.join(backends)} |")
+        rows.append(f"| `{name}` | {h['what']} | {h['Good for']} | {spmv} |")
     return "\n".join(rows)
 
 
 def long_text():
     parts = []
-    for name, types, backends in formats():
+    for name, types, spmv, spmm in formats():
         h = head(name)
         parts.append(f"""### {name}
 
@@ -66,7 +66,8 @@ def long_text():
 | bad for | {h['Bad for']} |
 | space | {h['Space']} |
 | types | {types} |
-| spmv kernels | {', '.join(backends)} |
+| spmv kernels | {spmv} |
+| spmm kernels | {spmm.replace('none', 'none: column by column')} |
 | from | {h['From']} |
 """)
     return "\n".join(parts)

@@ -82,6 +82,29 @@ std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   return {c};
 }
 
+// Dense matrices by rows and by columns: the latter have threads, and are brought there beforehand.
+template <int order, class V, class I>
+contestant by_order(spmm_problem<V, I> const& p) {
+  using by_row = Eigen::Matrix<V, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using dense = Eigen::Matrix<V, Eigen::Dynamic, Eigen::Dynamic, order>;
+  contestant c = named();
+  c.format = order == Eigen::RowMajor ? "csr row" : "csr column";
+  c.bytes = c.peak_bytes = detail::bytes_of(p.a);
+  auto const x = std::make_shared<dense>(Eigen::Map<by_row const>(p.x, p.a.cols, p.columns));
+  auto const y = std::make_shared<dense>(p.a.rows, p.columns);
+  c.run = [p, x, y] {
+    Eigen::setNbThreads(p.threads);
+    y->noalias() = borrow(p.a) * *x;
+  };
+  c.result = [y](void* to) { Eigen::Map<by_row>(static_cast<V*>(to), y->rows(), y->cols()) = *y; };
+  c.poison = [y] { y->setConstant(std::numeric_limits<V>::quiet_NaN()); };
+  return c;
+}
+template <class V, class I>
+std::vector<contestant> contestants(spmm_problem<V, I> const& p) {
+  return {by_order<Eigen::RowMajor>(p), by_order<Eigen::ColMajor>(p)};
+}
+
 template <class V, class I>
 std::vector<contestant> contestants(transpose_problem<V, I> const& p) {
   return {maker<V, I>([p](matrix<V, I>& c) { c = borrow(p.a).transpose(); })};

@@ -32,6 +32,8 @@ struct mkl;
     static constexpr auto hint_memory = mkl_sparse_set_memory_hint##suffix;                        \
     static constexpr auto optimize = mkl_sparse_optimize##suffix;                                  \
     static constexpr auto multiply = mkl_sparse_##letter##_mv##suffix;                             \
+    static constexpr auto hint_mm = mkl_sparse_set_mm_hint##suffix;                                \
+    static constexpr auto multiply_dense = mkl_sparse_##letter##_mm##suffix;                       \
     static constexpr auto destroy = mkl_sparse_destroy##suffix;                                    \
     static constexpr auto create_coo = mkl_sparse_##letter##_create_coo##suffix;                   \
     static constexpr auto to_csr = mkl_sparse_convert_csr##suffix;                                 \
@@ -177,6 +179,36 @@ std::vector<contestant> contestants(transpose_problem<V, I> const& p) {
 }
 
 // Rows are unsorted until it is asked to sort them. What it takes beyond the result is not known.
+template <class V, class I>
+std::vector<contestant> contestants(spmm_problem<V, I> const& p) {
+  using api = mkl<V, I>;
+  if (p.a.nnz == 0)
+    return {};
+  contestant c;
+  c.peer = "mkl";
+  c.path = version() + ", optimised";
+  std::size_t const held_before = held();
+  mkl_set_num_threads_local(p.threads);
+  handle const m = borrow(p.a);
+  c.convert_seconds = seconds_of([&] {
+    check(api::hint_mm(m.get(), SPARSE_OPERATION_NON_TRANSPOSE, general, SPARSE_LAYOUT_ROW_MAJOR,
+                       p.columns, calls_expected),
+          "mkl_sparse_set_mm_hint");
+    check(api::optimize(m.get()), "mkl_sparse_optimize");
+  });
+  c.bytes = c.peak_bytes = detail::bytes_of(p.a) + held() - held_before;
+  V* const out =
+      keep_result<V>(c, static_cast<std::size_t>(p.a.rows) * static_cast<std::size_t>(p.columns));
+  c.run = [p, m, out] {
+    mkl_set_num_threads_local(p.threads);
+    check(api::multiply_dense(SPARSE_OPERATION_NON_TRANSPOSE, V(1), m.get(), general,
+                              SPARSE_LAYOUT_ROW_MAJOR, p.x, p.columns, p.columns, V(0), out,
+                              p.columns),
+          "mkl_sparse_mm");
+  };
+  return {c};
+}
+
 template <class V, class I>
 std::vector<contestant> contestants(spgemm_problem<V, I> const& p) {
   if (p.a.nnz == 0 || p.b.nnz == 0)

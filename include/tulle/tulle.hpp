@@ -28,6 +28,7 @@
 #include "tulle/op/spgemm_forecast.hpp"
 #include "tulle/op/spgemm_over.hpp"
 #include "tulle/op/spgemm_over_device.hpp"
+#include "tulle/op/spmm.hpp"
 #include "tulle/op/spmv.hpp"
 #include "tulle/op/transpose.hpp"
 #include "tulle/solve/cg.hpp"

@@ -154,7 +154,7 @@ cuda_status scale_there(int device, void* stream, V beta, V* y, std::size_t n) {
 #define TULLE_DECLARE(tag, V, I, O, format)                                                        \
   extern cuda_spmv_kernel const spmv_##format##_##tag;                                             \
   extern cuda_conversion const convert_##format##_##tag __attribute__((weak));
-#define TULLE_FORMAT(name, types, spmv) TULLE_TYPES(TULLE_DECLARE, name)
+#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_TYPES(TULLE_DECLARE, name)
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 #define TULLE_DECLARE_SPGEMM(tag, V, I, O) extern cuda_spgemm_kernel const spgemm_csr_##tag;
@@ -167,7 +167,7 @@ struct row {
 };
 #define TULLE_CELL(tag, V, I, O, format, backends)                                                 \
   ((backends)&CUDA) != 0 ? &spmv_##format##_##tag : nullptr,
-#define TULLE_FORMAT(name, types, spmv) {{TULLE_TYPES(TULLE_CELL, name, spmv)}},
+#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_TYPES(TULLE_CELL, name, spmv)}},
 constexpr row kernels[] = {
 #include "tulle/format/formats.def"
 };
@@ -182,7 +182,7 @@ struct conversions {
   cuda_conversion const* cell[type_count];
 };
 #define TULLE_CONVERSION(tag, V, I, O, format) &convert_##format##_##tag,
-#define TULLE_FORMAT(name, types, spmv) {{TULLE_TYPES(TULLE_CONVERSION, name)}},
+#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_TYPES(TULLE_CONVERSION, name)}},
 conversions const all_conversions[] = {
 #include "tulle/format/formats.def"
 };

@@ -59,8 +59,8 @@ struct cuda_spgemm_kernel {
   /// device. The view is written whole, or not at all.
   cuda_status (*multiply)(void const* a, void const* b, cuda_result const& to,
                           cuda_result const& keep, cuda_product& product, void* c);
-  /// C's values again, of operands with the patterns that product is of. Waits and allocates only if
-  /// they are not canonical, rows are scattered and have no map, or the method is told to.
+  /// C's values again, of operands with the patterns that product is of. Waits and allocates only
+  /// if they are not canonical, rows are scattered and have no map, or the method is told to.
   cuda_status (*fill)(void const* a, void const* b, cuda_product const& product, void const* c);
 };
 
@@ -89,7 +89,7 @@ struct cuda_module {
 };
 
 /// Versions, formats and structs of both sides must be one build's.
-#define TULLE_FORMAT(name, types, spmv) #name " "
+#define TULLE_FORMAT(name, types, spmv, spmm) #name " "
 constexpr char const* cuda_module_version = "8 "
 #include "tulle/format/formats.def"
     ;

@@ -8,13 +8,13 @@
 namespace tulle {
 namespace dispatch {
 
-#define TULLE_FORMAT(name, types, spmv) extern format_ops const name##_ops[type_count];
+#define TULLE_FORMAT(name, types, spmv, spmm) extern format_ops const name##_ops[type_count];
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 
 format_ops const& ops(format f, type_tag t) {
   static constexpr format_ops const* table[] = {
-#define TULLE_FORMAT(name, types, spmv) name##_ops,
+#define TULLE_FORMAT(name, types, spmv, spmm) name##_ops,
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
   };
@@ -59,7 +59,7 @@ std::vector<layout> layouts(format f) {
   std::vector<layout> all;
   auto const add = [&](std::string_view options) { all.emplace_back(f, std::string(options)); };
   switch (f) {
-#define TULLE_FORMAT(name, types, spmv)                                                            \
+#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
   case format::name:                                                                               \
     detail::for_each_variant<name<double>::options>(add);                                          \
     break;
@@ -73,7 +73,7 @@ layout layout_for(format f, backend b) {
   char const* options = "";
   if (b == backend::cuda)
     switch (f) {
-#define TULLE_FORMAT(name, types, spmv)                                                            \
+#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
   case format::name:                                                                               \
     options = detail::options_on_cuda<name<double>::options>();                                    \
     break;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/spmv.hpp"
 
+#include "dispatch/backends.hpp"
 #include "kernel/declare.hpp"
 
 namespace tulle::dispatch {
 namespace {
-
-constexpr unsigned NONE = 0, CPU = 1, CUDA = 2, OPENCL = 4; // the words of formats.def
 
 struct row {
   spmv_kernel const* cell[type_count];
@@ -19,18 +18,18 @@ struct row {
 #define TULLE_ROW_basic(set, format)                                                               \
   {{TULLE_TYPES(TULLE_CELL, set, format) TULLE_BASIC_TYPES(TULLE_CELL, set, format)}},
 
-#define TULLE_FORMAT(name, types, spmv) TULLE_ROW_##types(baseline, name)
+#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_ROW_##types(baseline, name)
 constexpr row baseline_table[] = {
 #include "tulle/format/formats.def"
 };
 #undef TULLE_FORMAT
 #ifdef __x86_64__
-#define TULLE_FORMAT(name, types, spmv) TULLE_ROW_##types(avx2, name)
+#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_ROW_##types(avx2, name)
 constexpr row avx2_table[] = {
 #include "tulle/format/formats.def"
 };
 #undef TULLE_FORMAT
-#define TULLE_FORMAT(name, types, spmv) TULLE_ROW_##types(avx512, name)
+#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_ROW_##types(avx512, name)
 constexpr row avx512_table[] = {
 #include "tulle/format/formats.def"
 };
@@ -40,7 +39,7 @@ constexpr row const* tables[isa_count] = {baseline_table, avx2_table, avx512_tab
 constexpr row const* tables[isa_count] = {baseline_table, nullptr, nullptr};
 #endif
 
-#define TULLE_FORMAT(name, types, spmv)                                                            \
+#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
   static_assert((spmv)&CPU, "kernel/declare.hpp takes every format to have a cpu kernel");
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT

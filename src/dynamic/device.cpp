@@ -8,7 +8,7 @@
 #include "core/cuda_module.hpp"
 #include "cuda/dynamic/table.hpp"
 #include "dynamic/sizes.hpp"
-#include "op/operands.hpp"
+#include "op/dense_operands.hpp"
 
 #include <exception>
 #include <map>
@@ -330,12 +330,33 @@ void spmv(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
   spmv(a.get().o.where, alpha, a, x, beta, y);
 }
 
+template <class V, class I>
+void spmm(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
+          std::type_identity_t<dense_view<V const, space::device>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V, space::device>> c) {
+  auto& s = a.get();
+  detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
+                      static_cast<std::size_t>(s.cols), sizeof(V), b, c);
+  s.run("spmm",
+        [&] { return s.kernel.multiply_dense(s.matrix, where.stream, &alpha, b, &beta, c); });
+}
+template <class V, class I>
+void spmm(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
+          std::type_identity_t<dense_view<V const, space::device>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V, space::device>> c) {
+  spmm(a.get().o.where, alpha, a, b, beta, c);
+}
+
 #define TULLE_DYNAMIC(tag, V, I, O)                                                                \
   template class device_dynamic_csr<V, I>;                                                         \
   template void spmv(cuda const&, V, device_dynamic_csr<V, I> const&,                              \
                      vector_view<V const, space::device>, V, vector_view<V, space::device>);       \
   template void spmv(V, device_dynamic_csr<V, I> const&, vector_view<V const, space::device>, V,   \
-                     vector_view<V, space::device>);
+                     vector_view<V, space::device>);                                               \
+  template void spmm(cuda const&, V, device_dynamic_csr<V, I> const&,                              \
+                     dense_view<V const, space::device>, V, dense_view<V, space::device>);         \
+  template void spmm(V, device_dynamic_csr<V, I> const&, dense_view<V const, space::device>, V,    \
+                     dense_view<V, space::device>);
 TULLE_TYPES(TULLE_DYNAMIC)
 #undef TULLE_DYNAMIC
 

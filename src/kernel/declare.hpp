@@ -14,7 +14,7 @@
   TULLE_TYPES(TULLE_DECLARE_CELL, format) TULLE_BASIC_TYPES(TULLE_DECLARE_CELL, format)
 
 namespace tulle::simd {
-#define TULLE_FORMAT(name, types, spmv) TULLE_DECLARE_##types(name)
+#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_DECLARE_##types(name)
 namespace baseline {
 #include "tulle/format/formats.def"
 }

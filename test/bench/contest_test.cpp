@@ -115,11 +115,17 @@ TEST(bench_spmv, awkward_matrices_are_measured_too) {
   }
 }
 
-TEST(bench_spmm, nobody_takes_part_where_nobody_offers) {
+TEST(bench_spmm, every_road_is_verified_and_says_which_it_is) {
   std::vector<std::string> remarks;
   options o = quick();
   o.columns = {2};
-  EXPECT_TRUE(spmm("gen:lattice:200", o, remarks).empty());
+  o.formats = {"csr", "csr_pool", "ell"};
+  auto const records = spmm("gen:lattice:200", o, remarks);
+  for (char const* const who :
+       {"tulle csr", "tulle csr_pool", "tulle csr column", "tulle dynamic_csr"})
+    EXPECT_TRUE(find(records, who).verified) << who;
+  EXPECT_NE(find(records, "tulle csr").path.find("csr rows"), std::string::npos);
+  EXPECT_NE(find(records, "tulle ell").path.find("column by column"), std::string::npos);
 }
 
 } // namespace

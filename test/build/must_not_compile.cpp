@@ -2,6 +2,7 @@
 
 // Each case is one mistake that the types must catch. CMakeLists.txt reads the names off this file.
 #include <tulle/op/convert.hpp>
+#include <tulle/op/spmm.hpp>
 #include <tulle/op/spmv.hpp>
 #include <vector>
 
@@ -14,6 +15,11 @@ void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, sp
   spmv(1.0, any, x, 0.0, y);
   spmv(1.0, transposed(scaled(a, 2.0)), x, 0.0, y);
   spmv(1.0, a, vector_view<double const>(x), 0.0, vector_view<double>(y));
+  dense_view<double const> const in = row_major(x.data(), 3, 1);
+  dense_view<double> const out = row_major(y.data(), 4, 1);
+  spmm(1.0, a, in, 0.0, out);
+  spmm(1.0, any, out, 0.0, out);
+  spmm(cpu{}, 1.0, transposed(scaled(a, 2.0)), in, 0.0, out);
   (void)device, (void)device_x, (void)tiny;
 #if defined CASE_device_matrix_on_the_host
   spmv(1.0, device, x, 0.0, y);
@@ -49,6 +55,22 @@ void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, sp
   spmv(1.0, scaled(any, 2.0), x, 0.0, y);
 #elif defined CASE_a_number_as_a_matrix
   spmv(1.0, 3.0, x, 0.0, y);
+#elif defined CASE_device_matrix_with_dense_ones_on_the_host
+  spmm(1.0, device, in, 0.0, out);
+#elif defined CASE_dense_ones_on_the_device_multiplied_on_the_host
+  spmm(cpu{}, 1.0, device, row_major<space::device>(x.data(), 3, 1), 0.0,
+       row_major<space::device>(y.data(), 4, 1));
+#elif defined CASE_host_matrix_with_dense_ones_on_the_device
+  spmm(1.0, a, row_major<space::device>(x.data(), 3, 1), 0.0,
+       row_major<space::device>(y.data(), 4, 1));
+#elif defined CASE_float_c_with_a_double_matrix
+  std::vector<float> z(4);
+  spmm(1.0, a, in, 0.0, row_major(z.data(), 4, 1));
+#elif defined CASE_float_b_and_double_c_with_any_matrix
+  std::vector<float> const few(3);
+  spmm(1.0, any, row_major(few.data(), 3, 1), 0.0, out);
+#elif defined CASE_constant_c
+  spmm(1.0, a, in, 0.0, in);
 #elif defined CASE_a_copied_plan
   spmv_plan plan(a);
   spmv_plan copy = plan;

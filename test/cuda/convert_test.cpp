@@ -60,7 +60,7 @@ testing::AssertionResult same_as(device_matrix const& there, matrix_ref const& w
   if (wanted.type == type_tag::tag)                                                                \
     return same_as<format##_view<V, I, O>>(there.view<format##_view<V, I, O, space::device>>(),    \
                                            wanted);
-#define TULLE_FORMAT(name, types, spmv)                                                            \
+#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
   if (wanted.format == format::name) {                                                             \
     TULLE_TYPES(TULLE_COMPARE, name)                                                               \
   }

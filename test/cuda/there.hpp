@@ -18,7 +18,7 @@ inline constexpr std::size_t device_types = 0
 
 /// Whether formats.def promises it on the device; what it does not is converted on the host alone.
 inline bool is_on_device(format f) {
-#define TULLE_FORMAT(name, types, spmv)                                                            \
+#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
   if (f == format::name)                                                                           \
     return std::string_view(#spmv).find("CUDA") != std::string_view::npos;
 #include "tulle/format/formats.def"

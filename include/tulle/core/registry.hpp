@@ -12,13 +12,13 @@
 namespace tulle {
 
 enum class format : std::uint8_t {
-#define TULLE_FORMAT(name, types, spmv) name,
+#define TULLE_FORMAT(name, types, spmv, spmm) name,
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 };
 
 inline constexpr format all_formats[] = {
-#define TULLE_FORMAT(name, types, spmv) format::name,
+#define TULLE_FORMAT(name, types, spmv, spmm) format::name,
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 };
@@ -26,7 +26,7 @@ inline constexpr std::size_t format_count = sizeof(all_formats) / sizeof(all_for
 
 constexpr char const* name(format f) {
   constexpr char const* names[] = {
-#define TULLE_FORMAT(name, types, spmv) #name,
+#define TULLE_FORMAT(name, types, spmv, spmm) #name,
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
   };
@@ -47,7 +47,7 @@ struct owner_traits {
   static constexpr bool is_owner = false;
 };
 
-#define TULLE_FORMAT(name, types, spmv)                                                            \
+#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
   template <class V, class I, class O, space S>                                                    \
   struct view_traits<name##_view<V, I, O, S>> {                                                    \
     static constexpr bool is_view = true;                                                          \
@@ -75,7 +75,7 @@ struct owner_traits {
 #define TULLE_IN_LIBRARY_every(format) TULLE_TYPES(TULLE_IN_LIBRARY, format)
 #define TULLE_IN_LIBRARY_basic(format)                                                             \
   TULLE_IN_LIBRARY_every(format) TULLE_BASIC_TYPES(TULLE_IN_LIBRARY, format)
-#define TULLE_FORMAT(name, types, spmv) TULLE_IN_LIBRARY_##types(name)
+#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_IN_LIBRARY_##types(name)
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 #undef TULLE_IN_LIBRARY_every
@@ -92,7 +92,7 @@ struct formats_over {
     using type = std::tuple<Rest...>;
   };
   using type = typename drop_first<void
-#define TULLE_FORMAT(name, types, spmv) , name<V, I, O>
+#define TULLE_FORMAT(name, types, spmv, spmm) , name<V, I, O>
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
                                    >::type;

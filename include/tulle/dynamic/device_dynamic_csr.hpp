@@ -32,8 +32,8 @@ struct device_dynamic_options {
   int segments = 8; ///< of a row, 2 to 8
   on_duplicate duplicates = on_duplicate::keep;
   std::size_t limit = SIZE_MAX; ///< places of the pool
-  /// The pool is mapped: what it has stays where it is when it grows, and it grows by an eighth. Its
-  /// memory is the driver's, in pieces of 2 MiB, and not of where.memory.
+  /// The pool is mapped: what it has stays where it is when it grows, and it grows by an eighth.
+  /// Its memory is the driver's, in pieces of 2 MiB, and not of where.memory.
   bool mapped = false;
   /// Of all changes. Memory that is not given comes from the stream's pool; the stream must live as
   /// long as the matrix. Where `exact` is not wanted, entries of one row and batch may be stored in
@@ -121,6 +121,16 @@ void spmv(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
           std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
           std::type_identity_t<vector_view<V, space::device>> y);
 
+/// C = alpha A B + beta C, likewise.
+template <class V, class I>
+void spmm(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
+          std::type_identity_t<dense_view<V const, space::device>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V, space::device>> c);
+template <class V, class I>
+void spmm(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
+          std::type_identity_t<dense_view<V const, space::device>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V, space::device>> c);
+
 // Bodies are in the library, for the pairs of types.def.
 #define TULLE_DYNAMIC(tag, V, I, O)                                                                \
   extern template class device_dynamic_csr<V, I>;                                                  \
@@ -129,7 +139,11 @@ void spmv(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
                             vector_view<V, space::device>);                                        \
   extern template void spmv(V, device_dynamic_csr<V, I> const&,                                    \
                             vector_view<V const, space::device>, V,                                \
-                            vector_view<V, space::device>);
+                            vector_view<V, space::device>);                                        \
+  extern template void spmm(cuda const&, V, device_dynamic_csr<V, I> const&,                       \
+                            dense_view<V const, space::device>, V, dense_view<V, space::device>);  \
+  extern template void spmm(V, device_dynamic_csr<V, I> const&,                                    \
+                            dense_view<V const, space::device>, V, dense_view<V, space::device>);
 TULLE_TYPES(TULLE_DYNAMIC)
 #undef TULLE_DYNAMIC
 

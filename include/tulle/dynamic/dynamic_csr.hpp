@@ -26,6 +26,7 @@
 #include "tulle/dynamic/dynamic_view.hpp"
 #include "tulle/format/coo.hpp"
 #include "tulle/format/csr.hpp"
+#include "tulle/view/dense.hpp"
 #include "tulle/view/vector.hpp"
 
 #include <memory>
@@ -203,12 +204,26 @@ void spmv(std::type_identity_t<V> alpha, dynamic_csr<V, I> const& a,
   spmv(cpu{}, alpha, a, x, beta, y);
 }
 
+/// C = alpha A B + beta C, likewise.
+template <class V, class I>
+void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> const& a,
+          std::type_identity_t<dense_view<V const>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V>> c);
+template <class V, class I>
+void spmm(std::type_identity_t<V> alpha, dynamic_csr<V, I> const& a,
+          std::type_identity_t<dense_view<V const>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V>> c) {
+  spmm(cpu{}, alpha, a, b, beta, c);
+}
+
 // Bodies are in the library, for the pairs of types.def.
 #define TULLE_DYNAMIC(tag, V, I, O)                                                                \
   extern template class dynamic_csr<V, I>;                                                         \
   extern template class dynamic_snapshot<V, I>;                                                    \
   extern template void spmv(cpu const&, V, dynamic_csr<V, I> const&, vector_view<V const>, V,      \
-                            vector_view<V>);
+                            vector_view<V>);                                                       \
+  extern template void spmm(cpu const&, V, dynamic_csr<V, I> const&, dense_view<V const>, V,       \
+                            dense_view<V>);
 TULLE_TYPES(TULLE_DYNAMIC)
 #undef TULLE_DYNAMIC
 

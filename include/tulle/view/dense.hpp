@@ -26,15 +26,32 @@ struct dense_view {
   }
 };
 
-/// Rows one after the other, `stride` apart; 0: without gaps.
-template <class T>
-dense_view<T> row_major(T* data, std::size_t rows, std::size_t cols, std::size_t stride = 0) {
+/// Rows one after the other, `stride` apart; 0: without gaps. On a device:
+/// row_major<space::device>.
+template <space S = space::host, class T>
+dense_view<T, S> row_major(T* data, std::size_t rows, std::size_t cols, std::size_t stride = 0) {
   return {data, rows, cols, stride ? stride : cols, 1};
 }
 /// Columns one after the other.
-template <class T>
-dense_view<T> col_major(T* data, std::size_t rows, std::size_t cols, std::size_t stride = 0) {
+template <space S = space::host, class T>
+dense_view<T, S> col_major(T* data, std::size_t rows, std::size_t cols, std::size_t stride = 0) {
   return {data, rows, cols, 1, stride ? stride : rows};
 }
+
+namespace detail {
+
+/// One whose type and space only run time tells. Nobody writes through one that was const.
+struct dense_ref {
+  void* data = nullptr;
+  std::size_t rows = 0, cols = 0, row_stride = 0, col_stride = 0;
+
+  dense_ref() = default;
+  template <class T, space S>
+  dense_ref(dense_view<T, S> const& d)
+      : data(const_cast<std::remove_const_t<T>*>(d.data)), rows(d.rows), cols(d.cols),
+        row_stride(d.row_stride), col_stride(d.col_stride) {}
+};
+
+} // namespace detail
 
 } // namespace tulle

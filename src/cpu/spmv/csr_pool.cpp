@@ -8,6 +8,7 @@
 // beyond those of csr: 4 a row, and the room between rows, which comes along in whole cache lines.
 #include "tulle/format/csr_pool.hpp"
 
+#include "cpu/groups.hpp"
 #include "cpu/spmv/rows.hpp"
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/instantiate.hpp"
@@ -19,7 +20,6 @@ namespace {
 // row alone, so the bits do not depend on the number of threads.
 constexpr std::int64_t long_row = 16384;
 constexpr std::int64_t piece_entries = 8192;
-constexpr std::int64_t row_cost = 2; // of a row beside its entries, in entries
 
 // Rows ahead whose first entries are asked for where rows do not follow one another in memory. ms
 // after 50 rounds of bench dynamic, one thread of Zen 4, with 16, 32 and 64: poisson2d5 1000 8.4,
@@ -257,26 +257,6 @@ struct pool_work {
   }
 };
 
-/// The first group of each chunk, by entries.
-template <class V, class I>
-void deal_groups(dynamic_view<V, I> const& a, pool_work<V> const& w, std::int64_t* first_group) {
-  auto const cost = [&](std::int64_t g) -> std::int64_t {
-    if (!a.order)
-      return a.in_group[g] + row_cost * group_rows;
-    std::int64_t const n = a.size(a.order[g * group_rows]); // and others as many, or almost
-    return group_rows * ((n < long_row ? n : 0) + row_cost);
-  };
-  std::int64_t all = 0;
-  for (std::int64_t g = 0; g < w.groups; ++g)
-    all += cost(g);
-  std::int64_t chunk = 0;
-  for (std::int64_t g = 0, before = 0; g < w.groups; before += cost(g++))
-    while (chunk < w.chunks && before >= all / w.chunks * chunk)
-      first_group[chunk++] = g;
-  while (chunk <= w.chunks)
-    first_group[chunk++] = w.groups;
-}
-
 /// The pieces of long rows, in order. Returns their number.
 template <class V, class I>
 std::int64_t cut_long_rows(dynamic_view<V, I> const& a, std::int64_t groups, row_piece* to) {
@@ -306,7 +286,7 @@ void multiply_segments(V alpha, dynamic_view<V, I> const& a, V const* x, V beta,
   auto* const first_group = reinterpret_cast<std::int64_t*>(work);
   auto* const piece = reinterpret_cast<row_piece*>(work + w.pieces_at);
   auto* const sums = reinterpret_cast<V*>(work + w.sums_at);
-  deal_groups(a, w, first_group);
+  deal_groups(a, w.chunks, first_group, long_row);
   std::int64_t const pieces = cut_long_rows(a, w.groups, piece);
   chunk_queue queue(reinterpret_cast<share*>(work + w.shares_at), p.threads, w.chunks + pieces);
 #pragma omp parallel num_threads(p.threads)

@@ -104,7 +104,7 @@ void gather(matrix<V, I>& m, copy_room<V, I>& room) {
   m.in_first = m.entries;
   m.levels = 1;
   m.compact = true;
-  m.holes = m.unlisted = m.crowded = m.planned = false;
+  m.holes = m.unlisted = m.crowded = m.planned = m.dense_planned = false;
   m.many = 0;
   m.share = 0;
   m.debt = 0;

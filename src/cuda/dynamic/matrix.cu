@@ -93,22 +93,6 @@ std::unique_ptr<matrix<V, I>> make(cuda_dynamic_options const& o, device_csr<V, 
   return m;
 }
 
-/// What comes now goes on another stream: in its turn, and the next behind it.
-template <class V, class I, class F>
-void in_turn(matrix<V, I>& m, void* stream, F const& f) {
-  auto const s = static_cast<cudaStream_t>(stream);
-  bool const elsewhere = s != m.stream();
-  if (elsewhere) {
-    TULLE_CUDA(cudaEventRecord, m.order, m.stream());
-    TULLE_CUDA(cudaStreamWaitEvent, s, m.order, 0);
-  }
-  f();
-  if (elsewhere) {
-    TULLE_CUDA(cudaEventRecord, m.order, s);
-    TULLE_CUDA(cudaStreamWaitEvent, m.stream(), m.order, 0);
-  }
-}
-
 /// First segments by csr's kernels, and what has partners there.
 template <class V, class I>
 void multiply_pairs(matrix<V, I>& m, fragments<V, I> const& f, void* stream, V alpha, V const* x,
@@ -169,8 +153,9 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
 template <class V, class I>
 cuda_dynamic_shape shape(matrix<V, I> const& m) {
   cuda_dynamic_shape s{m.entries, m.capacity, static_cast<std::size_t>(m.levels), 0, m.compact};
-  for (owned const* o : {&m.length, &m.first, &m.marks, &m.lists, &m.pairs, &m.further, &m.col,
-                         &m.val, &m.found, &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan})
+  for (owned const* o :
+       {&m.length, &m.first, &m.marks, &m.lists, &m.pairs, &m.further, &m.col, &m.val, &m.found,
+        &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan, &m.dense_plan})
     s.bytes += o->bytes();
   return s;
 }
@@ -307,6 +292,12 @@ struct cell {
           return on(matrix, [&](M& m) {
             multiply(m, stream, *static_cast<V const*>(alpha), static_cast<V const*>(x),
                      *static_cast<V const*>(beta), static_cast<V*>(y));
+          });
+        },
+        [](void* matrix, void* stream, void const* alpha, detail::dense_ref const& b,
+           void const* beta, detail::dense_ref const& c) {
+          return on(matrix, [&](M& m) {
+            spmm(m, stream, *static_cast<V const*>(alpha), b, *static_cast<V const*>(beta), c);
           });
         },
         [](void* matrix, cuda_dynamic_shape& to) {

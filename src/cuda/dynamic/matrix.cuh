@@ -175,6 +175,10 @@ struct matrix {
   bool planned = false;
   plan_view how;
   cuda_spmv_kernel const* csr = nullptr;
+  owned dense_plan; // the same of products with dense matrices, for one B
+  bool dense_planned = false;
+  plan_view dense_how;
+  detail::dense_ref dense_b;
   cudaEvent_t order = nullptr;
 
   cudaStream_t stream() const { return static_cast<cudaStream_t>(o.stream); }
@@ -260,6 +264,27 @@ spare_places<I> spare_for(matrix<V, I> const& m, std::size_t entries, std::size_
     return {begin, 0, 0};
   return {begin, static_cast<I>(plus), factor};
 }
+
+/// What comes now goes on another stream: in its turn, and the next behind it.
+template <class V, class I, class F>
+void in_turn(matrix<V, I>& m, void* stream, F const& f) {
+  auto const s = static_cast<cudaStream_t>(stream);
+  bool const elsewhere = s != m.stream();
+  if (elsewhere) {
+    TULLE_CUDA(cudaEventRecord, m.order, m.stream());
+    TULLE_CUDA(cudaStreamWaitEvent, s, m.order, 0);
+  }
+  f();
+  if (elsewhere) {
+    TULLE_CUDA(cudaEventRecord, m.order, s);
+    TULLE_CUDA(cudaStreamWaitEvent, m.stream(), m.order, 0);
+  }
+}
+
+// spmm.cu
+template <class V, class I>
+void spmm(matrix<V, I>& m, void* stream, V alpha, detail::dense_ref const& b, V beta,
+          detail::dense_ref const& c);
 
 // matrix.cu
 /// A pool of at least so many places, with the entries at their places.

@@ -3,6 +3,8 @@
 // What the library and libtulle_cuda.so know of each other about dynamic matrices: a table of its
 // own, behind an entry point of its own.
 #pragma once
+#include "tulle/view/dense.hpp"
+
 #include "cuda/module.hpp"
 
 namespace tulle {
@@ -59,6 +61,9 @@ struct cuda_dynamic_kernel {
   cuda_status (*freeze)(void* matrix, void* csr);
   cuda_status (*multiply)(void* matrix, void* stream, void const* alpha, void const* x,
                           void const* beta, void* y);
+  cuda_status (*multiply_dense)(void* matrix, void* stream, void const* alpha,
+                                detail::dense_ref const& b, void const* beta,
+                                detail::dense_ref const& c);
   cuda_status (*shape)(void* matrix, cuda_dynamic_shape& to);
 };
 
@@ -66,7 +71,7 @@ struct cuda_dynamic_module {
   int version;                                    // must be cuda_dynamic_version of the library
   cuda_dynamic_kernel const* (*kernel)(int type); // nullptr where none is built
 };
-inline constexpr int cuda_dynamic_version = 3;
+inline constexpr int cuda_dynamic_version = 4;
 
 } // namespace tulle
 

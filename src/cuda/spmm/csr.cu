@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// C = alpha A B + beta C, A in csr, by rows.cuh.
+#include "tulle/core/types.hpp"
+#include "tulle/format/csr.hpp"
+
+#include "cuda/spmm/rows.cuh"
+#include "cuda/spmm/table.hpp"
+
+namespace tulle::simt {
+namespace {
+
+template <class V, class I, class O>
+using view = csr_view<V, I, O, space::device>;
+
+template <class V, class I, class O>
+struct spmm_cell {
+  static view<V, I, O> const& of(void const* a) { return *static_cast<view<V, I, O> const*>(a); }
+  static cuda_status prepare(void const* a, detail::dense_ref const& b, detail::dense_ref const&,
+                             plan_view& p, std::size_t& bytes) {
+    return guarded([&] {
+      device_guard const on(p.device);
+      bytes = prepare_dense<V>(of(a).rows, of(a).nnz, of(a).row_ptr, b, p);
+    });
+  }
+  static cuda_status fill(void const* a, detail::dense_ref const& b, plan_view& p) {
+    return guarded([&] {
+      device_guard const on(p.device);
+      fill_dense<V>(of(a).rows, of(a).row_ptr, b, p);
+    });
+  }
+  static cuda_status run(spmm_call const& k) {
+    return guarded([&] {
+      device_guard const on(k.plan->device);
+      auto const& a = of(k.a);
+      multiply_dense(*static_cast<V const*>(k.alpha),
+                     lines<V, I, O>{a.rows, a.nnz, a.row_ptr, a.col, a.val, nullptr},
+                     nothing_behind(), k.b, *static_cast<V const*>(k.beta), k.c, *k.plan,
+                     k.plan->stream);
+    });
+  }
+};
+
+} // namespace
+
+#define TULLE_SPMM_DEFINE(tag, V, I, O)                                                            \
+  extern cuda_spmm_kernel const spmm_csr_##tag;                                                    \
+  cuda_spmm_kernel const spmm_csr_##tag = {spmm_cell<V, I, O>::prepare, spmm_cell<V, I, O>::fill,  \
+                                           spmm_cell<V, I, O>::run};
+TULLE_TYPES(TULLE_SPMM_DEFINE)
+
+// The module's table of these.
+#define TULLE_SPMM_DECLARE(tag, V, I, O, format)                                                   \
+  extern cuda_spmm_kernel const spmm_##format##_##tag;
+#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_TYPES(TULLE_SPMM_DECLARE, name)
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
+
+namespace {
+
+enum : unsigned { NONE, CPU, CUDA, OPENCL = 4 }; // the words of formats.def
+
+struct row {
+  cuda_spmm_kernel const* cell[type_count];
+};
+#define TULLE_SPMM_ENTRY(tag, V, I, O, format, backends)                                           \
+  ((backends)&CUDA) != 0 ? &spmm_##format##_##tag : nullptr,
+#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_TYPES(TULLE_SPMM_ENTRY, name, spmm)}},
+constexpr row kernels[] = {
+#include "tulle/format/formats.def"
+};
+#undef TULLE_FORMAT
+
+cuda_spmm_kernel const* kernel(int format, int type) {
+  return kernels[format].cell[type];
+}
+
+template <class V>
+void scale_as(void const* beta, detail::dense_ref const& c, void* stream) {
+  scale_dense(*static_cast<V const*>(beta), c, stream);
+}
+cuda_status scale(int device, void* stream, void const* beta, detail::dense_ref const& c,
+                  std::size_t each) {
+  return guarded([&] {
+    device_guard const on(device);
+    each == sizeof(float) ? scale_as<float>(beta, c, stream) : scale_as<double>(beta, c, stream);
+  });
+}
+
+template <class T>
+void copy_as(void* to, std::size_t to_stride, void const* from, std::size_t from_stride,
+             std::size_t n, void* stream) {
+  simt::each(
+      n, stream,
+      [to = static_cast<T*>(to), to_stride, from = static_cast<T const*>(from),
+       from_stride] __device__(std::size_t k) { to[k * to_stride] = from[k * from_stride]; });
+}
+cuda_status copy(int device, void* stream, void* to, std::size_t to_stride, void const* from,
+                 std::size_t from_stride, std::size_t n, std::size_t each) {
+  return guarded([&] {
+    device_guard const on(device);
+    each == sizeof(float) ? copy_as<float>(to, to_stride, from, from_stride, n, stream)
+                          : copy_as<double>(to, to_stride, from, from_stride, n, stream);
+  });
+}
+
+constexpr cuda_spmm_module table = {cuda_module_version, kernel, scale, copy};
+
+} // namespace
+} // namespace tulle::simt
+
+extern "C" __attribute__((visibility("default"))) tulle::cuda_spmm_module const*
+tulle_cuda_spmm_module() {
+  return &tulle::simt::table;
+}

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// C = alpha A B + beta C over compressed rows, and over what dynamic rows have behind them.
+//
+// A group of lanes has a row: as many lanes side by side as a tile of B's columns has vectors of 16
+// bytes, and as many such teams as the row has entries for, which are added up in the end. Long
+// rows are cut into parts, each the work of a group like a row is; sums of parts are added in a
+// second launch, in order. Where lengths differ, rows go by the power of two that theirs has, long
+// ones first: groups of a warp then have as much to do, those that have much are a warp each, and
+// the order within is that of rows. A B that is not row-major is packed.
+//
+// Bytes that must move, double with 32-bit indices and w columns: 12 an entry, 4 a row, 8 w a row
+// of B and of C; in an order of its own 4 a row more. Where rows of B are used often, the
+// second-level cache binds: 8 w an entry.
+#pragma once
+#include "tulle/view/dense.hpp"
+
+#include "cuda/each.cuh"
+#include "cuda/primitive/warp.cuh"
+#include "cuda/spmv/rows.cuh"
+#include "cuda/turn.cuh"
+#include "cuda/workspace.cuh"
+
+#include <algorithm>
+
+namespace tulle::simt {
+namespace {
+
+constexpr int dense_threads = 256;
+constexpr int join_threads = 1024;
+constexpr int in_flight = 4;       // entries of a team whose rows of B are on their way at a time
+constexpr int part_of_team = 64;   // entries of a part for each team of a warp
+constexpr std::int64_t alike = 4;  // rows up to this times the average need no order
+constexpr unsigned wide_bits = 6;  // rows with 2^5 entries or more are a warp's, where rows differ
+constexpr unsigned cut_bits = 127; // and those that are cut come before all
+
+template <class V, int n>
+struct alignas(n * sizeof(V)) together {
+  V at[n];
+};
+template <class V>
+constexpr int in_vector = 16 / sizeof(V);
+
+/// B and C as kernels see them.
+template <class V>
+struct dense_pair {
+  V const* b;
+  std::size_t b_stride;
+  V* c;
+  std::size_t c_row, c_col;
+  int columns;
+  bool c_in_vectors;
+  V alpha, beta;
+};
+
+template <class I, class O>
+struct row_part {
+  I row;
+  O from; // entry of the matrix
+};
+template <class I>
+struct cut_row {
+  I row;
+  int first, count; // parts
+};
+
+/// The order of rows, and those that are cut.
+template <class V, class I, class O>
+struct dense_work {
+  I const* order; // nullptr: as they are
+  row_part<I, O> const* part;
+  cut_row<I> const* cut;
+  V* sum; // of parts, then of what cut rows have behind, columns side by side
+  int parts, cuts;
+  std::size_t wide; // groups that are a warp: those that have a sum here, and long rows
+  V* packed;
+};
+
+enum : int { // of info
+  is_ordered,
+  part_entries, // of a part; rows of twice as many are cut
+  count_of_parts,
+  count_of_cuts,
+  count_of_wide, // rows that are a warp's and not cut
+  teams_of_row,
+  is_packed
+};
+
+template <class V, class I, class O>
+dense_work<V, I, O> work_of(I rows, detail::dense_ref const& b, plan_view const& p, carver& work) {
+  auto const parts = static_cast<std::size_t>(p.info[count_of_parts]);
+  auto const cuts = static_cast<std::size_t>(p.info[count_of_cuts]);
+  dense_work<V, I, O> w;
+  w.order = p.info[is_ordered] ? work.take<I>(static_cast<std::size_t>(rows)) : nullptr;
+  w.part = work.take<row_part<I, O>>(parts);
+  w.cut = work.take<cut_row<I>>(cuts);
+  w.sum = work.take<V>((parts + cuts) * b.cols);
+  w.packed = p.info[is_packed] ? work.take<V>(b.rows * b.cols) : nullptr;
+  w.parts = static_cast<int>(parts);
+  w.cuts = static_cast<int>(cuts);
+  w.wide = p.info[is_ordered] ? parts + static_cast<std::size_t>(p.info[count_of_wide]) : 0;
+  return w;
+}
+
+/// Lanes side by side for a tile of columns, in so many vectors.
+inline int lanes_for(int vectors) {
+  int lanes = 1;
+  while (lanes < 32 && lanes < vectors)
+    lanes *= 2;
+  return lanes;
+}
+
+template <class O>
+__host__ __device__ std::size_t parts_of(O entries, O part) {
+  return entries < 2 * part ? 0 : static_cast<std::size_t>(ceil_div(entries, part));
+}
+template <class O>
+__device__ unsigned bits_of(O entries, O part) {
+  return entries >= 2 * part ? cut_bits
+                             : static_cast<unsigned>(64 - __clzll(static_cast<long long>(entries)));
+}
+
+/// Looks at the rows; waits for the stream. Returns the bytes of workspace.
+template <class V, class I, class O>
+std::size_t prepare_dense(I rows, O nnz, O const* row_ptr, detail::dense_ref const& b,
+                          plan_view& p) {
+  std::int64_t const average = rows == 0 ? 0 : static_cast<std::int64_t>(nnz / rows);
+  std::int64_t const most = nnz == 0 ? 0 : longest_row(rows, row_ptr, p.stream);
+  int const teams = 32 / lanes_for(static_cast<int>(ceil_div<std::size_t>(b.cols, in_vector<V>)));
+  auto const part = static_cast<O>(part_of_team * teams);
+  p.info[part_entries] = part;
+  p.info[is_ordered] = most >= 2 * part || most > alike * average + in_flight;
+  p.info[teams_of_row] = width_for(average / in_flight);
+  p.info[is_packed] = b.col_stride != 1 && b.cols > 1;
+  if (p.info[is_ordered]) {
+    auto const count = [&](auto const& f) {
+      return static_cast<std::int64_t>(fold<sum>(static_cast<std::size_t>(rows), p.stream, f));
+    };
+    p.info[count_of_parts] = count([row_ptr, part] __device__(std::size_t i) {
+      return parts_of(row_ptr[i + 1] - row_ptr[i], part);
+    });
+    p.info[count_of_cuts] = count([row_ptr, part] __device__(std::size_t i) {
+      return bits_of(row_ptr[i + 1] - row_ptr[i], part) == cut_bits;
+    });
+    p.info[count_of_wide] = count([row_ptr, part] __device__(std::size_t i) {
+      unsigned const bits = bits_of(row_ptr[i + 1] - row_ptr[i], part);
+      return bits >= wide_bits && bits < cut_bits;
+    });
+    if (p.info[count_of_parts] > 2147483647)
+      refuse("spmm", "more parts of long rows than 32 bits count");
+  }
+  p.method = p.info[is_packed]
+                 ? (p.info[is_ordered] ? "rows by length, B packed" : "rows, B packed")
+             : p.info[is_ordered] ? "rows by length"
+                                  : "rows";
+  carver work;
+  work_of<V, I, O>(rows, b, p, work);
+  return work.used();
+}
+
+template <class V, class I, class O>
+void fill_dense(I rows, O const* row_ptr, detail::dense_ref const& b, plan_view const& p) {
+  if (!p.info[is_ordered])
+    return;
+  carver work(p.work);
+  auto const w = work_of<V, I, O>(rows, b, p, work);
+  auto const n = static_cast<std::size_t>(rows);
+  auto const entries = static_cast<O>(p.info[part_entries]);
+  scratch<unsigned> const bits(n, p.stream);
+  each(n, p.stream, [row_ptr, entries, bits = bits.get()] __device__(std::size_t i) {
+    bits[i] = bits_of(row_ptr[i + 1] - row_ptr[i], entries);
+  });
+  auto* const order = const_cast<I*>(w.order);
+  order_by_count(n, bits.get(), order, p.stream);
+  counter const taken(p.stream);
+  each(static_cast<std::size_t>(w.cuts), p.stream,
+       [row_ptr, order, entries, part = const_cast<row_part<I, O>*>(w.part),
+        cut = const_cast<cut_row<I>*>(w.cut), taken = taken.get()] __device__(std::size_t r) {
+         I const i = order[r];
+         O const end = row_ptr[i + 1];
+         auto const count = parts_of(end - row_ptr[i], entries);
+         auto const first = atomicAdd(taken, static_cast<unsigned long long>(count));
+         cut[r] = {i, static_cast<int>(first), static_cast<int>(count)};
+         O from = row_ptr[i];
+         for (std::size_t q = 0; q < count; ++q, from += entries)
+           part[first + q] = {i, from};
+       });
+}
+
+/// What a csr has behind its rows: rows that grow have entries in their slack, which the product
+/// goes on with as if they followed, and in segments behind that.
+template <class O>
+struct entries_more {
+  O begin, count; // in slack
+  O left;         // behind that
+};
+template <class O>
+struct entry_range {
+  O begin, count;
+};
+struct nothing_behind {
+  static constexpr bool is_there = false;
+  template <class O>
+  __device__ entries_more<O> slack(std::size_t, O, O) const {
+    return {};
+  }
+  template <class O>
+  __device__ entry_range<O> segment(std::size_t, int, O) const {
+    return {};
+  }
+};
+
+/// Sums of a lane: `vectors` vectors of `width` columns.
+template <int vectors, int width, class V>
+struct lane_sums {
+  using vector = together<V, width>;
+  V const* b[vectors]; // the lane's columns of the first row, or others where it has none
+  vector sum[vectors] = {};
+
+  __device__ lane_sums(dense_pair<V> const& d, int const (&column)[vectors]) {
+#pragma unroll
+    for (int n = 0; n < vectors; ++n)
+      b[n] = d.b + (column[n] < d.columns ? column[n] : 0);
+  }
+  /// The next `in_flight` entries of a team, place(0), place(1) and so on; of those the first
+  /// `left` are there, and the last of them is read for the others.
+  template <class I, class O, class Place>
+  __device__ void add(lines<V, I, O> const& a, std::size_t stride, int left, Place const& place) {
+    std::size_t row[in_flight];
+    V val[in_flight];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) {
+      auto const k = place(u < left ? u : left - 1);
+      row[u] = static_cast<std::size_t>(a.col[k]) * stride;
+      val[u] = a.val[k];
+    }
+    vector x[in_flight][vectors];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u)
+#pragma unroll
+      for (int n = 0; n < vectors; ++n)
+        x[u][n] = *reinterpret_cast<vector const*>(b[n] + row[u]);
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u)
+      if (u < left) {
+#pragma unroll
+        for (int n = 0; n < vectors; ++n)
+#pragma unroll
+          for (int q = 0; q < width; ++q)
+            sum[n].at[q] = fma(val[u], x[u][n].at[q], sum[n].at[q]);
+      }
+  }
+  /// Every teams-th of n entries from the team-th on.
+  template <class I, class O, class Place>
+  __device__ void add_all(lines<V, I, O> const& a, std::size_t stride, std::uint32_t n,
+                          std::uint32_t team, std::uint32_t teams, Place const& place) {
+    std::uint32_t e = team;
+    for (; e + (in_flight - 1) * teams < n; e += in_flight * teams)
+      add(a, stride, in_flight, [&](int u) { return place(e + u * teams); });
+    if (e < n)
+      add(a, stride, static_cast<int>((n - e - 1) / teams + 1),
+          [&](int u) { return place(e + u * teams); });
+  }
+  /// Over the teams of a group, `lanes` lanes apart.
+  __device__ void join(int lanes, int group) {
+    for (int apart = lanes; apart < group; apart *= 2)
+#pragma unroll
+      for (int n = 0; n < vectors; ++n)
+#pragma unroll
+        for (int q = 0; q < width; ++q)
+          sum[n].at[q] += __shfl_xor_sync(whole_warp, sum[n].at[q], apart);
+  }
+};
+
+/// A group a row, or a part of one: teams of `lanes` lanes, those of a warp for the first groups
+/// and `teams` for the others.
+template <int vectors, int width, class V, class I, class O, class Behind>
+__global__ void __launch_bounds__(dense_threads, vectors == 1 ? 6 : 4)
+    dense_rows_kernel(lines<V, I, O> a, Behind behind, dense_work<V, I, O> w, dense_pair<V> d,
+                      O part, unsigned wide_blocks, int lanes, int teams) {
+  using vector = together<V, width>;
+  wait_for_launch_before();
+  bool const is_wide = blockIdx.x < wide_blocks;
+  if (is_wide)
+    teams = 32 / lanes;
+  int const group = lanes * teams;
+  std::size_t const t =
+      (is_wide ? 0 : w.wide) +
+      ((blockIdx.x - (is_wide ? 0 : wide_blocks)) * std::size_t{dense_threads} + threadIdx.x) /
+          group;
+  int const lane = static_cast<int>(threadIdx.x) % lanes;
+  int const team = static_cast<int>(threadIdx.x) % group / lanes;
+  auto const parts = static_cast<std::size_t>(w.parts), cuts = static_cast<std::size_t>(w.cuts);
+  std::size_t const sums = parts + (Behind::is_there ? cuts : 0);
+  bool const is_part = t < parts, has_sum = t < sums;
+  std::size_t const at = t - sums + cuts;
+  bool const is_there = is_wide ? t < w.wide : at < static_cast<std::size_t>(a.rows);
+  int column[vectors];
+#pragma unroll
+  for (int n = 0; n < vectors; ++n)
+    column[n] = ((static_cast<int>(blockIdx.y) * vectors + n) * lanes + lane) * width;
+  lane_sums<vectors, width, V> s(d, column);
+  std::size_t row = 0;
+  if (is_there) {
+    O from, to;
+    if (is_part) {
+      row_part<I, O> const p = w.part[t];
+      row = static_cast<std::size_t>(p.row);
+      from = p.from;
+      O const end = a.row_ptr[row + 1];
+      to = end - from < part ? end : from + part;
+    } else {
+      row = has_sum   ? static_cast<std::size_t>(w.cut[t - parts].row)
+            : w.order ? static_cast<std::size_t>(w.order[at])
+                      : at;
+      from = a.row_ptr[row];
+      to = a.row_ptr[row + 1];
+    }
+    entries_more<O> more{};
+    if (Behind::is_there && !is_part)
+      more = behind.slack(row, from, to);
+    O n = has_sum && !is_part ? O(0) : to - from, turn = more.begin - n; // places from entry n on
+    auto all = static_cast<std::uint32_t>(n + more.count);
+    for (int level = 1;; ++level) {
+      s.add_all(a, d.b_stride, all, team, teams, [&](std::uint32_t e) {
+        return (Behind::is_there && static_cast<O>(e) >= n ? turn : from) + static_cast<O>(e);
+      });
+      if (!Behind::is_there || more.left <= 0)
+        break;
+      entry_range<O> const next = behind.segment(row, level, more.left);
+      from = next.begin;
+      n = next.count;
+      all = static_cast<std::uint32_t>(n);
+      more.left -= n;
+    }
+  }
+  s.join(lanes, group);
+  if (!is_there || team != 0)
+    return;
+#pragma unroll
+  for (int n = 0; n < vectors; ++n) {
+    if (column[n] >= d.columns)
+      continue;
+    vector const sum = s.sum[n];
+    if (has_sum) {
+      *reinterpret_cast<vector*>(w.sum + t * static_cast<std::size_t>(d.columns) + column[n]) = sum;
+      continue;
+    }
+    V* const c = d.c + row * d.c_row + static_cast<std::size_t>(column[n]) * d.c_col;
+    if (d.c_in_vectors) {
+      vector out = {};
+      if (d.beta != V(0))
+        out = *reinterpret_cast<vector const*>(c);
+#pragma unroll
+      for (int q = 0; q < width; ++q)
+        update(&out.at[q], d.alpha, sum.at[q], d.beta);
+      *reinterpret_cast<vector*>(c) = out;
+    } else {
+#pragma unroll
+      for (int q = 0; q < width; ++q)
+        update(c + static_cast<std::size_t>(q) * d.c_col, d.alpha, sum.at[q], d.beta);
+    }
+  }
+}
+
+/// Rows that are cut: a block each. Threads of a column have runs of its parts, whose sums are
+/// added in order.
+template <class V, class I, class O>
+__global__ void __launch_bounds__(join_threads)
+    join_dense_kernel(dense_work<V, I, O> w, dense_pair<V> d, bool has_behind) {
+  __shared__ V sums[join_threads];
+  wait_for_launch_before();
+  cut_row<I> const r = w.cut[blockIdx.x];
+  auto const row = static_cast<std::size_t>(r.row);
+  auto const columns = static_cast<std::size_t>(d.columns);
+  int const wide = min(d.columns, join_threads), runs = join_threads / wide;
+  int const run = static_cast<int>(threadIdx.x) / wide;
+  int const first = static_cast<int>(static_cast<std::int64_t>(r.count) * run / runs);
+  int const last = static_cast<int>(static_cast<std::int64_t>(r.count) * (run + 1) / runs);
+  for (std::size_t j0 = 0; j0 < columns; j0 += wide) {
+    std::size_t const j = j0 + threadIdx.x % wide;
+    V sum = 0;
+    if (run < runs && j < columns) {
+      V const* const part = w.sum + static_cast<std::size_t>(r.first) * columns + j;
+#pragma unroll 8
+      for (int q = first; q < last; ++q)
+        sum += part[static_cast<std::size_t>(q) * columns];
+    }
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (run == 0 && j < columns) {
+      for (int other = 1; other < runs; ++other)
+        sum += sums[other * wide + threadIdx.x];
+      if (has_behind)
+        sum += w.sum[(static_cast<std::size_t>(w.parts) + blockIdx.x) * columns + j];
+      update(d.c + row * d.c_row + j * d.c_col, d.alpha, sum, d.beta);
+    }
+    __syncthreads();
+  }
+}
+
+/// to, row-major, of what has any strides: 32 rows and columns at a time, through shared memory, so
+/// that both are read and written along memory where b is column-major.
+template <class V>
+__global__ void pack_kernel(V const* b, std::size_t rows, std::size_t cols, std::size_t row_stride,
+                            std::size_t col_stride, V* to) {
+  __shared__ V tile[32][33];
+  wait_for_launch_before();
+  std::size_t const row0 = blockIdx.x * std::size_t{32}, col0 = blockIdx.y * std::size_t{32};
+  int const x = threadIdx.x % 32, y = threadIdx.x / 32;
+  for (int j = y; j < 32; j += dense_threads / 32)
+    if (row0 + x < rows && col0 + j < cols)
+      tile[j][x] = b[(row0 + x) * row_stride + (col0 + j) * col_stride];
+  __syncthreads();
+  for (int i = y; i < 32; i += dense_threads / 32)
+    if (row0 + i < rows && col0 + x < cols)
+      to[(row0 + i) * cols + col0 + x] = tile[x][i];
+}
+
+template <class V>
+__global__ void scale_dense_kernel(V beta, V* c, std::size_t lines, std::size_t length,
+                                   std::size_t line, std::size_t step) {
+  std::size_t const k = blockIdx.x * std::size_t{dense_threads} + threadIdx.x;
+  if (k >= lines * length)
+    return;
+  V& v = c[k / length * line + k % length * step];
+  v = beta == V(0) ? V(0) : beta * v;
+}
+template <class V>
+void scale_dense(V beta, detail::dense_ref const& c, void* stream) {
+  bool const by_rows = c.row_stride >= c.col_stride;
+  launch(scale_dense_kernel<V>, ceil_div(c.rows * c.cols, std::size_t{dense_threads}),
+         dense_threads, stream, beta, static_cast<V*>(c.data), by_rows ? c.rows : c.cols,
+         by_rows ? c.cols : c.rows, by_rows ? c.row_stride : c.col_stride,
+         by_rows ? c.col_stride : c.row_stride);
+}
+
+/// How columns are dealt to lanes.
+template <class V>
+struct dense_tiles {
+  dense_pair<V> d;
+  bool is_vector, has_two; // vectors of 16 bytes, and two of them a lane
+  int lanes;
+  std::size_t count;
+};
+
+/// launch() of a grid of two dimensions.
+template <class... P, class... A>
+void launch_tiles(void (*kernel)(P...), std::size_t blocks, std::size_t tiles, int threads,
+                  void* stream, A const&... a) {
+  if (blocks == 0 || tiles == 0)
+    return;
+  if (blocks > most_blocks || tiles > 65535)
+    check(cudaErrorInvalidConfiguration, "launch: more blocks than a grid holds");
+  kernel<<<dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(tiles)), threads, 0,
+           static_cast<cudaStream_t>(stream)>>>(a...);
+  check(cudaGetLastError(), "launch");
+}
+
+template <class V, class I, class O, class Behind>
+dense_tiles<V> multiply_dense(V alpha, lines<V, I, O> const& a, Behind const& behind,
+                              detail::dense_ref const& b, V beta, detail::dense_ref const& c,
+                              plan_view const& p, void* stream) {
+  carver work(p.work);
+  auto w = work_of<V, I, O>(a.rows, b, p, work);
+  if (Behind::is_there)
+    w.wide += static_cast<std::size_t>(w.cuts);
+  auto const columns = static_cast<int>(b.cols);
+  if (w.packed)
+    launch_tiles(pack_kernel<V>, ceil_div<std::size_t>(b.rows, 32),
+                 ceil_div<std::size_t>(b.cols, 32), dense_threads, stream,
+                 static_cast<V const*>(b.data), b.rows, b.cols, b.row_stride, b.col_stride,
+                 w.packed);
+  constexpr int width = in_vector<V>;
+  auto const in_vectors = [&](void const* q, std::size_t stride) {
+    return reinterpret_cast<std::uintptr_t>(q) % 16 == 0 && stride % width == 0 &&
+           columns % width == 0;
+  };
+  dense_pair<V> const d{w.packed ? w.packed : static_cast<V const*>(b.data),
+                        w.packed ? b.cols : b.row_stride,
+                        static_cast<V*>(c.data),
+                        c.row_stride,
+                        c.col_stride,
+                        columns,
+                        c.col_stride == 1 && in_vectors(c.data, c.row_stride),
+                        alpha,
+                        beta};
+  bool const is_vector = in_vectors(d.b, d.b_stride);
+  int const wanted = ceil_div(columns, is_vector ? width : 1);
+  bool const has_two = wanted > 32;
+  int const lanes = lanes_for(wanted);
+  int const teams = std::min(32 / lanes, static_cast<int>(p.info[teams_of_row]));
+  std::size_t const groups = static_cast<std::size_t>(w.parts) + static_cast<std::size_t>(a.rows) -
+                             (Behind::is_there ? 0 : static_cast<std::size_t>(w.cuts));
+  std::size_t const wide_blocks = ceil_div<std::size_t>(w.wide * 32, dense_threads);
+  std::size_t const blocks =
+      wide_blocks + ceil_div<std::size_t>((groups - w.wide) * lanes * teams, dense_threads);
+  auto* const kernel = is_vector ? has_two ? dense_rows_kernel<2, width, V, I, O, Behind>
+                                           : dense_rows_kernel<1, width, V, I, O, Behind>
+                                 : dense_rows_kernel<1, 1, V, I, O, Behind>;
+  int const each = lanes * (is_vector ? width * (has_two ? 2 : 1) : 1);
+  auto const tiles = static_cast<std::size_t>(ceil_div(columns, each));
+  launch_tiles(kernel, blocks, tiles, dense_threads, stream, a, behind, w, d,
+               static_cast<O>(p.info[part_entries]), static_cast<unsigned>(wide_blocks), lanes,
+               teams);
+  launch_tiles(join_dense_kernel<V, I, O>, static_cast<std::size_t>(w.cuts), 1, join_threads,
+               stream, w, d, Behind::is_there);
+  return {d, is_vector, has_two, lanes, tiles};
+}
+
+} // namespace
+} // namespace tulle::simt

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// C = alpha A B + beta C, A dynamic: checks and runs the kernel of this processor's instruction
+// set, which is that of csr_pool. Readers share the matrix meanwhile.
+#include "tulle/op/spmm.hpp"
+
+#include "tulle/core/machine.hpp"
+#include "tulle/core/types.hpp"
+
+#include "dynamic/rows.hpp"
+#include "kernel/spmm.hpp"
+#include "op/dense_operands.hpp"
+
+namespace tulle {
+
+#define TULLE_SPMM_DECLARE(tag, V, I, O) extern spmm_kernel const spmm_dynamic_csr_##tag;
+#define TULLE_SPMM_DECLARE_SET(set)                                                                \
+  namespace simd::set {                                                                            \
+  TULLE_TYPES(TULLE_SPMM_DECLARE)                                                                  \
+  }
+TULLE_SPMM_DECLARE_SET(baseline)
+#ifdef __x86_64__
+TULLE_SPMM_DECLARE_SET(avx2)
+TULLE_SPMM_DECLARE_SET(avx512)
+#endif
+
+namespace {
+
+#define TULLE_SPMM_ENTRY(tag, V, I, O, set) &simd::set::spmm_dynamic_csr_##tag,
+constexpr spmm_kernel const* spmm_table[isa_count][4] = {{TULLE_TYPES(TULLE_SPMM_ENTRY, baseline)},
+#ifdef __x86_64__
+                                                         {TULLE_TYPES(TULLE_SPMM_ENTRY, avx2)},
+                                                         {TULLE_TYPES(TULLE_SPMM_ENTRY, avx512)}
+#endif
+};
+
+} // namespace
+
+template <class V, class I>
+void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> const& m,
+          std::type_identity_t<dense_view<V const>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V>> c) {
+  auto& s = m.get();
+  auto const shared = s.reading();
+  auto const& rows = s.a;
+  dynamic_view<V, I> const a = rows.view();
+  // A product with no entries is one with an empty csr; and one with alpha == 0.
+  if (a.row_ptr || rows.entries == 0 || alpha == V(0)) {
+    bool const compact = a.row_ptr && rows.entries > 0;
+    array<I> const none(compact ? 0 : static_cast<std::size_t>(s.rows) + 1, I(0), where.memory);
+    csr_view<V, I, I> const as_csr(
+        unchecked, s.rows, s.cols, compact ? a.entries : I(0), compact ? a.row_ptr : none.data(),
+        compact ? a.pages[0].col : nullptr, compact ? a.pages[0].val : nullptr);
+    return spmm(tulle::where(where), alpha, as_csr, b, beta, c);
+  }
+  detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
+                      static_cast<std::size_t>(s.cols), sizeof(V), b, c);
+  plan_view p;
+  p.threads = where.threads > 0 ? where.threads : default_threads();
+  p.streaming = detail::passes_cache_by(c, sizeof(V));
+  auto const isa = static_cast<std::size_t>(active_isa());
+  auto const type = static_cast<std::size_t>(type_of<V, I, I>::value);
+  spmm_kernel const& kernel = *spmm_table[isa][type];
+  std::size_t const bytes = kernel.prepare(&a, b, c, p);
+  if (bytes > where.workspace_limit)
+    fail(errc::out_of_memory, "spmm: %zu bytes of workspace wanted, the limit is %zu", bytes,
+         where.workspace_limit);
+  array<std::byte> work(bytes, where.memory);
+  p.work = work.data();
+  kernel.run({&alpha, &a, b, &beta, c, &p});
+}
+
+#define TULLE_SPMM(tag, V, I, O)                                                                   \
+  template void spmm(cpu const&, V, dynamic_csr<V, I> const&, dense_view<V const>, V,              \
+                     dense_view<V>);
+TULLE_TYPES(TULLE_SPMM)
+#undef TULLE_SPMM
+
+} // namespace tulle
