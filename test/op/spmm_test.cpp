@@ -71,11 +71,19 @@ testing::AssertionResult gives_the_same(where const& w, any_matrix const& a, ope
   return testing::AssertionSuccess();
 }
 
+/// Types of indices change no loop: one of each value sees large matrices.
+bool sees_all(type_tag t) {
+  return t == type_tag::f64_i32 || t == type_tag::f32_i64 || t == type_tag::c32_i32 ||
+         t == type_tag::c64_i32_i64;
+}
+
 // Integers: the sums are exact in every order, so the slightest slip shows.
 TEST_P(spmm_types, is_exact_on_integers) {
   for (animal const& animal : zoo()) {
+    bool const small = animal.matrix.val.size() + animal.matrix.row_ptr.size() < 3000;
+    if (!small && !sees_all(type))
+      continue;
     any_matrix const a = as_type(animal.matrix, type);
-    bool const small = a.nnz() + a.rows() < 3000;
     operands const both[] = {{a, false, 1, 0}, {a, false, 2, -1}};
     auto const check = [&](int threads, std::size_t width, arrangement how) {
       for (operands const& o : both)
