@@ -181,6 +181,20 @@ dynamic_rows<V, I> adopted(csr<V, I, I>&& a, dynamic_options const& o);
 template <class V, class I>
 csr<V, I, I> released(dynamic_rows<V, I>&& a);
 
+/// f(csr) for a product of what is one: a compact matrix, or one of no entries, as which it counts
+/// where `none` are wanted. Returns whether it is.
+template <class V, class I, class F>
+bool with_csr(dynamic_view<V, I> const& a, bool none, cpu const& where, F f) {
+  none = none || a.entries == 0;
+  if (!none && !a.row_ptr)
+    return false;
+  array<I> const zeros(none ? static_cast<std::size_t>(a.rows) + 1 : 0, I(0), where.memory);
+  f(csr_view<V, I, I>(unchecked, a.rows, a.cols, none ? I(0) : a.entries,
+                      none ? zeros.data() : a.row_ptr, none ? nullptr : a.pages[0].col,
+                      none ? nullptr : a.pages[0].val));
+  return true;
+}
+
 } // namespace tulle::dynamic
 
 namespace tulle {

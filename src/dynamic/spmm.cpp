@@ -42,17 +42,11 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
           std::type_identity_t<dense_view<V>> c) {
   auto& s = m.get();
   auto const shared = s.reading();
-  auto const& rows = s.a;
-  dynamic_view<V, I> const a = rows.view();
-  // A product with no entries is one with an empty csr; and one with alpha == 0.
-  if (a.row_ptr || rows.entries == 0 || alpha == V(0)) {
-    bool const compact = a.row_ptr && rows.entries > 0;
-    array<I> const none(compact ? 0 : static_cast<std::size_t>(s.rows) + 1, I(0), where.memory);
-    csr_view<V, I, I> const as_csr(
-        unchecked, s.rows, s.cols, compact ? a.entries : I(0), compact ? a.row_ptr : none.data(),
-        compact ? a.pages[0].col : nullptr, compact ? a.pages[0].val : nullptr);
-    return spmm(tulle::where(where), alpha, as_csr, b, beta, c);
-  }
+  dynamic_view<V, I> const a = s.a.view();
+  if (dynamic::with_csr(a, alpha == V(0), where, [&](csr_view<V, I, I> const& as_csr) {
+        spmm(tulle::where(where), alpha, as_csr, b, beta, c);
+      }))
+    return;
   detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
                       static_cast<std::size_t>(s.cols), sizeof(V), b, c);
   plan_view p;

@@ -45,15 +45,10 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto const shared = s.reading();
   auto const& rows = s.a;
   dynamic_view<V, I> const a = rows.view();
-  // A product with no entries is one with an empty csr; and one with alpha == 0.
-  if (a.row_ptr || rows.entries == 0 || alpha == V(0)) {
-    bool const compact = a.row_ptr && rows.entries > 0;
-    array<I> const none(compact ? 0 : static_cast<std::size_t>(s.rows) + 1, I(0), where.memory);
-    csr_view<V, I, I> const c(unchecked, s.rows, s.cols, compact ? a.entries : I(0),
-                              compact ? a.row_ptr : none.data(), compact ? a.pages[0].col : nullptr,
-                              compact ? a.pages[0].val : nullptr);
-    return spmv(tulle::where(where), alpha, c, x, beta, y);
-  }
+  if (dynamic::with_csr(a, alpha == V(0), where, [&](csr_view<V, I, I> const& c) {
+        spmv(tulle::where(where), alpha, c, x, beta, y);
+      }))
+    return;
   detail::check_sizes(s.rows, s.cols, x.size(), y.size());
   if (!x.data() || !y.data())
     fail(errc::bad_structure, "spmv: x or y is null");
