@@ -13,6 +13,8 @@ TULLE_DECLARE_SET(baseline)
 TULLE_DECLARE_SET(avx2)
 TULLE_DECLARE_SET(avx512)
 #endif
+#undef TULLE_DECLARE_CELL
+#undef TULLE_DECLARE_SET
 
 namespace dispatch {
 namespace {
@@ -24,6 +26,8 @@ constexpr spgemm_kernel const* table[isa_count][type_count] = {TULLE_ROW(baselin
                                                                    TULLE_ROW(avx2) TULLE_ROW(avx512)
 #endif
 };
+#undef TULLE_CELL
+#undef TULLE_ROW
 
 } // namespace
 

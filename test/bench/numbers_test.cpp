@@ -49,7 +49,8 @@ TEST(statistic, of_few_and_of_many) {
 
 // Both slow down together in turns two and three: the ratio does not notice.
 TEST(statistic, ratios_are_taken_turn_by_turn) {
-  statistic const r = ratio_of({.seconds = {2, 20, 10, 2, 2}, .bound = {1, 10, 5, 1, 1}});
+  statistic const r =
+      ratio_of({.seconds = {2, 20, 10, 2, 2}, .bound = {1, 10, 5, 1, 1}, .product = {}});
   EXPECT_EQ(r.median, .5);
   EXPECT_EQ(r.spread, 0);
 }
