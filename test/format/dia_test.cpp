@@ -315,8 +315,8 @@ TEST(dia, shared_is_found_anew_when_values_change) {
   EXPECT_EQ(m, before);
 }
 
-// As many different ones as there are stretches, and as many parts as threads: numbers are the
-// same.
+// Stretches that come back in every part: numbers are those of the first coming, whatever the
+// parts.
 TEST(dia, shared_is_the_same_for_every_number_of_threads) {
   std::vector<std::vector<std::pair<std::int32_t, double>>> rows(200'000);
   for (std::size_t i = 0; i < rows.size(); ++i)

@@ -43,7 +43,7 @@ constexpr int asked_bytes = 32768;
 constexpr std::int64_t most_asked = 16; // diagonals
 // And ahead in x for the last diagonal, where values are shared and x is all that comes from
 // memory. ms on poisson2d5 4000 and, with 27 diagonals, poisson3d27 160, two threads on Zen 4, with
-// 0, 1024, 4096, 16384: 9.6, 7.7, 7.2, 8.4; 5.9, 7.3, 6.8, 6.7.
+// 0, 1024, 4096, 16384, means of two runs: 9.6, 7.8, 7.2, 8.4; 5.9, 9.2 (7.3 and 11.1), 6.8, 6.7.
 constexpr int asked_x = 4096;
 constexpr std::int64_t stray_unit = 64; // rows with strays, as a unit of the transpose
 
