@@ -220,7 +220,7 @@ TEST(device_dynamic_csr, rows_have_their_entries_in_any_order_where_exact_is_not
 // Short rows by blocks, long ones by a sort; those that are in order stay.
 TEST(device_dynamic_csr, defragmenting_sorts_and_adds_up_as_the_cpu_does) {
   std::mt19937 random(13);
-  for (std::int32_t const rows : {7, 900, 60'000})
+  for (std::int32_t const rows : {7, 29, 900, 60'000})
     for (bool const combine : {false, true}) {
       matrix a(rows, 3000);
       dynamic_csr<double> b(rows, 3000);
