@@ -33,10 +33,11 @@ __noinline__ __device__ void look_for_pairs(fragments<V, I> const& a, V const* x
 
 /// y += alpha times what is with rows, in turns. Apart, too.
 template <int threads, class V, class I>
-__noinline__ __device__ void add_to_rows(V alpha, fragments<V, I> const& a, unsigned n, V const* x,
-                                         V* y, I r0, I r1) {
+__noinline__ __device__ void add_to_rows(V alpha, fragments<V, I> const& a, pair_count count,
+                                         V const* x, V* y, I r0, I r1) {
+  unsigned const n = count.copies();
   __syncthreads(); // y is there
-  if (n > a.pairs.most()) {
+  if (count.is_over(a.pairs.most())) {
     for (I i = r0 + static_cast<I>(threadIdx.x); i < r1; i += threads)
       for (I p = 0; a.first[i] == a.first[i + 1] && p < min(a.length[i], I(most_alone)); ++p) {
         I const from = a.place_behind(0, i, p);
@@ -68,10 +69,10 @@ struct pairs_of_share {
   // For values, what is in x, and partners.
   static constexpr int room = 2 * threads + threads * 4 / static_cast<int>(sizeof(V));
   fragments<V, I> const& a;
-  unsigned count = 0;
+  pair_count count{};
 
-  __device__ unsigned entries() const { return count & ~has_rows; }
-  __device__ bool is_any() const { return entries() != 0; }
+  __device__ bool is_any() const { return count.copies() != 0 || is_over(); }
+  __device__ bool is_over() const { return count.is_over(a.pairs.most()); }
   __device__ paired_entry<V, I> const* first() const {
     return a.pairs.entry + blockIdx.x * std::size_t{a.pairs.most()};
   }
@@ -81,8 +82,8 @@ struct pairs_of_share {
 
   __device__ void look() { count = a.pairs.count[blockIdx.x]; }
   __device__ void ask(V const* x, V* there) {
-    unsigned const t = threadIdx.x, n = entries();
-    if (t < n && n <= a.pairs.most()) {
+    unsigned const t = threadIdx.x;
+    if (t < count.copies() && !is_over()) {
       paired_entry<V, I> const* const e = first() + t;
       __pipeline_memcpy_async(there + t, &e->val, sizeof(V));
       __pipeline_memcpy_async(with(there) + t, &e->with, sizeof(partner));
@@ -90,21 +91,35 @@ struct pairs_of_share {
     }
     __pipeline_commit();
   }
-  __device__ bool add(int turn, V const* x, V* there, I k0, int in_share, I r0, I r1,
-                      V* product) const {
-    unsigned const t = threadIdx.x, n = entries();
-    if (n > a.pairs.most()) {
-      look_for_pairs<threads>(a, x, k0, in_share, r0, r1, product);
-      return false;
-    }
-    int const shift = static_cast<int>(static_cast<I>(blockIdx.x) * a.pairs.share - k0);
+  __device__ void add(V const* x, V* there, I k0, int in_share, I r0, I r1, V* product) const {
     __pipeline_wait_prior(0);
+    if (is_over()) {
+      look_for_pairs<threads>(a, x, k0, in_share, r0, r1, product);
+      __syncthreads();
+    } else if (count.has_turns()) {
+      for (int turn = 0; __syncthreads_or(add(turn, x, there, k0, product)); ++turn)
+        ;
+    } else {
+      add(0, x, there, k0, product);
+      __syncthreads();
+    }
+  }
+  __device__ void finish(V alpha, V const* x, V* y, I r0, I r1) const {
+    if (count.has_rows())
+      add_to_rows<threads>(alpha, a, count, x, y, r0, r1);
+  }
+
+private:
+  /// Those of a turn, each of its own partner; whether more turns come.
+  __device__ bool add(int turn, V const* x, V* there, I k0, V* product) const {
+    unsigned const t = threadIdx.x, n = count.copies();
+    int const shift = static_cast<int>(static_cast<I>(blockIdx.x) * a.pairs.share - k0);
     bool more = false;
     if (t < n) {
       partner const w = with(there)[t];
       if (w.is_with(turn))
         product[static_cast<int>(w.at()) + shift] += there[t] * there[threads + t];
-      more = more || w.comes_after(turn);
+      more = w.comes_after(turn);
     }
     for (unsigned p = threads + t; p < n; p += threads) {
       paired_entry<V, I> const* const e = first() + p;
@@ -114,10 +129,6 @@ struct pairs_of_share {
       more = more || w.comes_after(turn);
     }
     return more;
-  }
-  __device__ void finish(V alpha, V const* x, V* y, I r0, I r1) const {
-    if ((count & has_rows) != 0)
-      add_to_rows<threads>(alpha, a, entries(), x, y, r0, r1);
   }
 };
 

@@ -128,7 +128,7 @@ paired_entries<V, I> lay_pairs(carver& c, I share, bool by_rows, I const* first_
     return p;
   std::size_t const shares = ceil_div(entries, static_cast<std::size_t>(share));
   p.shares = static_cast<I>(shares);
-  p.count = c.take<unsigned>(shares);
+  p.count = c.take<pair_count>(shares);
   p.entry = c.take<paired_entry<V, I>>(shares * p.most());
   return p;
 }

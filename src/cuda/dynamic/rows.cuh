@@ -90,8 +90,18 @@ struct alignas(16) paired_entry {
   partner with;
 };
 
-// Of a share: there are entries with rows.
-constexpr unsigned has_rows = 1u << 31;
+/// What a share counts: copies, and whether there are some with rows, in later turns, or with rows
+/// too far from its first one to say which.
+struct pair_count {
+  static constexpr unsigned rows = 1u << 31, turns = 1u << 30, far = 1u << 29;
+  unsigned bits = 0;
+
+  __device__ unsigned copies() const { return bits & (far - 1); }
+  __device__ bool has_rows() const { return (bits & rows) != 0; }
+  __device__ bool has_turns() const { return (bits & turns) != 0; }
+  /// Some are where they were and have no copies.
+  __device__ bool is_over(unsigned most) const { return (bits & far) != 0 || copies() > most; }
+};
 
 /// Such copies, by shares of the first segments.
 template <class V, class I>
@@ -100,7 +110,7 @@ struct paired_entries {
   I shares;           // how many there are
   bool by_rows;       // a share has rows that begin in it, to their end
   I const* first_row; // of shares
-  unsigned* count;    // of shares; more than most(): some are where they were and not here
+  pair_count* count;  // of shares
   paired_entry<V, I>* entry;
 
   /// Of a share: a tenth of all entries behind are a ninth of it, with six times the spread.
@@ -196,11 +206,16 @@ struct fragments {
     I const turn = is_row ? p : p / length;
     std::size_t const share = pairs.share_of(pairs.by_rows ? in_first.begin : k);
     I const at = is_row ? i - pairs.first_row[share] : k - static_cast<I>(share) * pairs.share;
-    bool const fits = at <= static_cast<I>(partner::most);
-    if (is_row)
-      atomicOr(pairs.count + share, has_rows);
-    unsigned const q = atomicAdd(pairs.count + share, fits ? 1u : pairs.most() + 1) & ~has_rows;
-    if (fits && q < pairs.most())
+    bool const is_far = at > static_cast<I>(partner::most);
+    unsigned const what = (is_row     ? pair_count::rows
+                           : turn > 0 ? pair_count::turns
+                                      : 0) |
+                          (is_far ? pair_count::far : 0);
+    unsigned* const count = &pairs.count[share].bits;
+    if (what != 0)
+      atomicOr(count, what);
+    unsigned const q = is_far ? pairs.most() : pair_count{atomicAdd(count, 1u)}.copies();
+    if (q < pairs.most())
       pairs.entry[share * pairs.most() + q] = {
           v, c, partner::of(static_cast<unsigned>(at), static_cast<unsigned>(turn), is_row)};
   }

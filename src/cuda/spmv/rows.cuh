@@ -85,8 +85,7 @@ __global__ void first_rows_kernel(I rows, O const* row_ptr, I* first, std::size_
 
 /// Nothing is added to the products of a block. What is looks how much that is while the block
 /// looks for its rows, asks for it before the block multiplies, with so much room for it, and adds
-/// it in turns when all products are there: add() tells whether more turns come. What is left is
-/// added to y.
+/// it when all products are there; then all threads wait. What is left is added to y.
 struct nothing_more {
   static constexpr int room = 0;
   __device__ void look() {}
@@ -94,9 +93,7 @@ struct nothing_more {
   __device__ void ask(V const*, V*) {}
   __device__ bool is_any() const { return false; }
   template <class V, class I, class O>
-  __device__ bool add(int, V const*, V*, O, int, I, I, V*) const {
-    return false;
-  }
+  __device__ void add(V const*, V*, O, int, I, I, V*) const {}
   template <class V, class I>
   __device__ void finish(V, V const*, V*, I, I) const {}
 };
@@ -117,9 +114,7 @@ __device__ void multiply_rows(V alpha, lines<V, I, O> const& a, V const* x, V be
   multiply<row_threads>(a, x, k0, n, product);
   __syncthreads();
   if (more.is_any())
-    for (int turn = 0; __syncthreads_or(more.add(turn, x, room, k0, n, first, last, product));
-         ++turn)
-      ;
+    more.add(x, room, k0, n, first, last, product);
   int width = 1;
   while (width < 32 && static_cast<std::size_t>(last - first) * width * 2 <= row_threads)
     width *= 2;

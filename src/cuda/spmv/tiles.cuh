@@ -157,14 +157,12 @@ __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, 
       product[k] = 0;
   }
   __syncthreads();
-  bool more_turns = more.add(0, x, segment_sum, k0, entries, r0, r1, product);
   for (std::size_t i = static_cast<std::size_t>(r0) + threadIdx.x; i < static_cast<std::size_t>(r1);
        i += tile_threads)
     if (a.row_ptr[i] < k0 + entries)
       begins[a.row_ptr[i] - k0] = 1;
   if (more.is_any())
-    for (int turn = 1; __syncthreads_or(more_turns); ++turn)
-      more_turns = more.add(turn, x, segment_sum, k0, entries, r0, r1, product);
+    more.add(x, segment_sum, k0, entries, r0, r1, product);
   else
     __syncthreads();
   int const from = threadIdx.x * items;
