@@ -232,15 +232,7 @@ std::vector<record> run_rounds(record const& about, csr<V, I, I> const& a,
   for (player& p : players) {
     if (std::size_t const bytes = p.bytes())
       p.c.bytes = bytes;
-    // The median does not see what comes every few rounds.
-    double sum = 0;
-    for (double const t : p.times)
-      sum += t;
-    char text[64];
-    std::snprintf(text, sizeof text, "; mean %.3f ms",
-                  1e3 * sum / static_cast<double>(p.times.size()));
-    records.push_back(record_of(about, p.c, p.times));
-    records.back().path += text;
+    records.push_back(record_of_rounds(about, p.c, p.times));
     records.back().verified = p.right;
   }
   return records;

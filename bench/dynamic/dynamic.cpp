@@ -155,17 +155,20 @@ std::vector<record> run_rounds(record about, csr<V, I, I> const& a, arrivals<V, 
   mean.slack.mean = true;
   dynamic_options by_length = options_of(threads);
   by_length.by_length = true;
+  dynamic_options in_rows = options_of(threads);
+  in_rows.late_from = 0;
   std::vector<contestant> who{grower(p, "dynamic", options_of(threads)),
+                              grower(p, "dynamic in rows", in_rows),
                               grower(p, "dynamic slack=mean", mean),
                               grower(p, "dynamic by length", by_length),
                               merger(p),
                               rebuilder(p, all),
                               stayer(p, a.view()),
                               grower(alone, "dynamic batch alone", options_of(threads)),
-                              grower(alone, "dynamic by length, batch alone", by_length),
+                              grower(alone, "dynamic in rows, batch alone", in_rows),
                               merger(alone)};
   who.back().format = "merge alone";
-  std::size_t const stays = 5, first_alone = 6, last_alone = 8;
+  std::size_t const stays = 6, first_alone = 7, last_alone = 9;
   who.push_back(rival<hashed_rows>(p, "hashed rows", "std::unordered_map of each row"));
   who.push_back(rival<grown_hyb>(p, "hyb grown", "free places of ell, else behind coo"));
   for (auto& peer : ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks))
@@ -183,7 +186,7 @@ std::vector<record> run_rounds(record about, csr<V, I, I> const& a, arrivals<V, 
   std::vector<record> records;
   array<V> y(static_cast<std::size_t>(a.rows));
   for (std::size_t c = 0; c < who.size(); ++c) {
-    records.push_back(record_of(about, who[c], times[c]));
+    records.push_back(record_of_rounds(about, who[c], times[c]));
     if (c >= first_alone && c <= last_alone)
       continue; // no product to look at
     who[c].result(y.data());
@@ -307,9 +310,9 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
   };
   add("dynamic streamed", streamed());
   add("dynamic from csr", dynamic_csr<V, I>::from_csr(a.view(), options_of(threads)));
-  auto compact = dynamic_csr<V, I>::from_csr(a.view(), options_of(threads));
-  compact.freeze();
-  add("dynamic compact", std::move(compact));
+  dynamic_options in_rows = options_of(threads);
+  in_rows.late_from = 0;
+  add("dynamic in rows", dynamic_csr<V, I>::from_csr(a.view(), in_rows));
   dynamic_options by_length = options_of(threads);
   by_length.by_length = true;
   add("dynamic by length", dynamic_csr<V, I>::from_csr(a.view(), by_length));
@@ -324,6 +327,7 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
     return d;
   };
   add("dynamic after rounds", after_rounds(options_of(threads)));
+  add("dynamic in rows after rounds", after_rounds(in_rows));
   add("dynamic by length after rounds", after_rounds(by_length));
   auto const static_one = [&](char const* name, auto const& m) {
     contestant one;

@@ -70,6 +70,19 @@ inline record record_of(record const& about, contestant const& c,
   return r;
 }
 
+/// Of rounds: the median does not see what comes every few of them.
+inline record record_of_rounds(record const& about, contestant const& c,
+                               std::vector<double> const& times) {
+  double sum = 0;
+  for (double const t : times)
+    sum += t;
+  char text[64];
+  std::snprintf(text, sizeof text, "; mean %.3f ms", 1e3 * sum / static_cast<double>(times.size()));
+  record r = record_of(about, c, times);
+  r.path += text;
+  return r;
+}
+
 /// y = A x, by whoever; a and x must outlive it.
 template <class V, class I>
 contest contest_of_products(record const& about, csr<V, I, I> const& a, array<V> const& x) {

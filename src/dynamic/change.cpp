@@ -19,6 +19,14 @@ namespace tulle {
 namespace dynamic {
 namespace {
 
+// Late entries are put where they belong when they are more than that part of all: few where
+// batches are small, since products are likely between them, more where they are not. Going
+// through them for each batch, they are no more than so many times that.
+constexpr std::size_t small_part = 256;
+constexpr std::size_t late_part_if_small = 50;
+constexpr std::size_t late_part = 8;
+constexpr std::size_t most_late_times = 64;
+
 enum class change { insert, assign, erase, scale };
 constexpr char const* names[] = {"insert", "assign", "erase", "scale_rows"};
 
@@ -343,9 +351,35 @@ private:
   array<I> old_row_ptr_;
 };
 
+/// A batch that comes late: apart from the rows, or with all that is late where it belongs.
+template <class S, class V, class I>
+void insert_late(S& s, sorted_batch<V, I> const& b) {
+  check_places<I>(s.a.entries + b.n, s.o.limit);
+  std::size_t const before = s.a.late_count(), now = before + b.n;
+  auto late = joined(s.a, b, s.o);
+  bool const is_small = b.n <= s.a.entries / small_part;
+  if (now <= s.a.entries / (is_small ? late_part_if_small : late_part) &&
+      now <= most_late_times * b.n) {
+    auto const alone = s.changing();
+    std::swap(s.a.late, late);
+    s.a.entries += b.n;
+    return;
+  }
+  auto next = settled(s.a, *late, s.o);
+  auto const alone = s.changing();
+  std::swap(s.a, next);
+}
+
 template <class S, class V, class I>
 void apply(S& s, change kind, sorted_batch<V, I> const& b) {
   std::lock_guard const one_at_a_time(s.writers);
+  if (kind == change::insert && suits_late(s.o) && b.n >= s.o.late_from) {
+    bool const is_large = b.n >= s.a.entries / late_part; // rows are moved all at once, then
+    if (is_large && s.a.row_ptr.empty())
+      s.rearrange({.compact = true});
+    if (!s.a.row_ptr.empty())
+      return insert_late(s, b);
+  }
   s.tidy(kind != change::insert || s.o.duplicates == on_duplicate::combine);
   batch_change<V, I> c(kind, s.a, s.o, b);
   c.plan();

@@ -55,9 +55,12 @@ dynamic_csr<V, I> dynamic_csr<V, I>::from_csr(csr_view<V, I, I> a, options const
   a.validate();
   if (a.rows == 0)
     return dynamic_csr(a.rows, a.cols, o);
+  auto const entries = static_cast<std::size_t>(a.nnz);
+  // Where few come at a time, rows with room take them one by one.
+  bool const compact = dynamic::suits_late(o) && entries / 256 >= o.late_from;
   return dynamic_csr(std::make_unique<state>(
-      o, dynamic::arranged<V, I>(a.rows, a.cols, static_cast<std::size_t>(a.nnz),
-                                 dynamic::csr_source<V, I>{a}, o, false)));
+      o,
+      dynamic::arranged<V, I>(a.rows, a.cols, entries, dynamic::csr_source<V, I>{a}, o, compact)));
 }
 
 template <class V, class I>
@@ -95,7 +98,7 @@ template <class V, class I>
 dynamic_shape dynamic_csr<V, I>::shape() const {
   auto const shared = get().reading();
   auto const& a = get().a;
-  return {a.entries, a.places, a.left, a.chunks.size(), a.bytes(), !a.row_ptr.empty()};
+  return {a.entries, a.places, a.left, a.chunks.size(), a.bytes(), a.late_count(), a.is_csr()};
 }
 
 template <class V, class I>
@@ -113,7 +116,7 @@ void dynamic_csr<V, I>::validate() const {
     require(static_cast<std::size_t>(a.row_ptr[i]) == before &&
                 (is_empty || a.segment[0][i] == a.row_ptr[i]),
             "it is not where row_ptr says", i);
-    before += is_empty ? 0 : static_cast<std::size_t>(a.view().size(static_cast<I>(i)));
+    before += is_empty ? 0 : static_cast<std::size_t>(a.length[i]);
   }
   std::vector<bool> seen(a.order.row.size());
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -124,7 +127,17 @@ void dynamic_csr<V, I>::validate() const {
                 dynamic::bin_of(static_cast<std::size_t>(a.view().size(static_cast<I>(i)))),
             "it is in another bin", i);
   }
-  require(all.entries == a.entries, "the entries are more or fewer", 0);
+  for (std::size_t k = 0; k < a.late_count(); ++k) {
+    auto const& l = *a.late;
+    auto const i = static_cast<std::size_t>(l.row[k]);
+    require(i < static_cast<std::size_t>(a.rows) && (k == 0 || l.row[k - 1] <= l.row[k]),
+            "its late entries are out of order", i);
+    require(static_cast<std::size_t>(l.ptr[i / group_rows]) <= k &&
+                k < static_cast<std::size_t>(l.ptr[i / group_rows + 1]),
+            "late entries are not where their group says", i);
+    require(l.col[k] >= 0 && l.col[k] < a.cols, "a late column is out of range", i);
+  }
+  require(all.entries + a.late_count() == a.entries, "the entries are more or fewer", 0);
   require(all.rooms + a.left == a.used, "places that rows have and have left are not all", 0);
 }
 
@@ -191,10 +204,10 @@ dynamic_snapshot<V, I> dynamic_csr<V, I>::freeze() {
   state& s = get();
   for (;;) { // a batch may come between the two
     auto made = snapshot();
-    if (made.view_.row_ptr)
+    if (made.view_.row_ptr && !made.view_.late_ptr)
       return made;
     std::lock_guard const one_at_a_time(s.writers);
-    if (s.a.row_ptr.empty())
+    if (!s.a.is_csr())
       s.rearrange({.compact = true});
   }
 }
@@ -208,9 +221,9 @@ csr<V, I, I> dynamic_snapshot<V, I>::to_csr(cpu const& where) const {
 
 template <class V, class I>
 csr_view<V, I, I> dynamic_snapshot<V, I>::as_csr() const {
-  if (!view_.row_ptr)
-    fail(errc::unsupported, "dynamic_snapshot: its rows have room between them; freeze() makes a "
-                            "compact one");
+  if (!view_.row_ptr || view_.late_ptr)
+    fail(errc::unsupported, "dynamic_snapshot: its rows have room between them, or entries apart; "
+                            "freeze() makes a compact one");
   return {unchecked,
           view_.rows,
           view_.cols,

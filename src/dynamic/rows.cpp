@@ -30,15 +30,6 @@ int shift_for(std::size_t places) {
                     most_shift);
 }
 
-template <class I>
-void check_places(std::size_t places, std::size_t limit) {
-  if (places > most_places<I>)
-    fail(errc::overflow, "dynamic_csr: %zu places do not fit a %d-bit index", places,
-         static_cast<int>(8 * sizeof(I)));
-  if (places > limit)
-    fail(errc::out_of_memory, "dynamic_csr: %zu places wanted, the limit is %zu", places, limit);
-}
-
 template <class V, class I>
 void add_pages(dynamic_rows<V, I> const& a, chunk<V, I>& c, std::size_t places,
                dynamic_page<V, I>* to) {
@@ -169,8 +160,8 @@ bool sort_rows(dynamic_rows<V, I>& a, bool combine, cpu const& where) {
 
 template <class V, class I>
 std::size_t dynamic_rows<V, I>::bytes() const {
-  std::size_t sum =
-      length.bytes() + in_group.bytes() + pages.bytes() + row_ptr.bytes() + order.bytes();
+  std::size_t sum = length.bytes() + in_group.bytes() + pages.bytes() + row_ptr.bytes() +
+                    order.bytes() + (late ? late->bytes() : 0);
   for (auto const& s : segment)
     sum += s.bytes();
   for (auto const& c : chunks)

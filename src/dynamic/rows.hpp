@@ -7,6 +7,7 @@
 #include <atomic>
 #include <bit>
 #include <future>
+#include <limits>
 #include <mutex>
 #include <shared_mutex>
 #include <vector>
@@ -53,6 +54,17 @@ struct row_order {
   }
 };
 
+/// Entries behind all others of their rows, by row, those of a row in the order they came. Never
+/// changes: snapshots share it.
+template <class V, class I>
+struct late_entries {
+  array<I> ptr; // of groups
+  array<I> row, col;
+  array<V> val;
+
+  std::size_t bytes() const { return ptr.bytes() + row.bytes() + col.bytes() + val.bytes(); }
+};
+
 template <class V, class I>
 struct dynamic_rows {
   I rows = 0;
@@ -69,9 +81,13 @@ struct dynamic_rows {
   std::size_t used = 0;            // places before the first that no row has had
   std::size_t left = 0;            // places that rows have left, or that a chunk's end has lost
   array<I> row_ptr;                // of a compact one
-  row_order<I> order;              // where it is asked for, and the matrix is not compact
+  std::shared_ptr<late_entries<V, I> const> late; // of a compact one; null: there are none
+  row_order<I> order; // where it is asked for, and the matrix is not compact
   std::shared_ptr<std::atomic<int>> snapshots; // that share the chunks
 
+  /// No entry must be copied for a csr of it.
+  bool is_csr() const { return !row_ptr.empty() && !late; }
+  std::size_t late_count() const { return late ? late->row.size() : 0; }
   std::size_t groups() const {
     return (static_cast<std::size_t>(rows) + group_rows - 1) / group_rows;
   }
@@ -92,6 +108,12 @@ struct dynamic_rows {
       v.end[s] = segment[s].data() + pitch;
     }
     v.pages = pages.data();
+    if (late) {
+      v.late_ptr = late->ptr.data();
+      v.late_row = late->row.data();
+      v.late_col = late->col.data();
+      v.late_val = late->val.data();
+    }
     return v;
   }
   dynamic_page<V, I> at(std::size_t place) const {
@@ -109,6 +131,16 @@ struct dynamic_rows {
   }
   std::size_t bytes() const;
 };
+
+/// errc::overflow or out_of_memory where a pool cannot have so many.
+template <class I>
+void check_places(std::size_t places, std::size_t limit) {
+  if (places > static_cast<std::size_t>(std::numeric_limits<I>::max()))
+    fail(errc::overflow, "dynamic_csr: %zu places do not fit a %d-bit index", places,
+         static_cast<int>(8 * sizeof(I)));
+  if (places > limit)
+    fail(errc::out_of_memory, "dynamic_csr: %zu places wanted, the limit is %zu", places, limit);
+}
 
 /// Slack of a row of that many entries in a matrix of so many.
 inline std::size_t slack_of(dynamic_slack const& s, std::size_t length, std::size_t entries,
@@ -181,17 +213,58 @@ dynamic_rows<V, I> adopted(csr<V, I, I>&& a, dynamic_options const& o);
 template <class V, class I>
 csr<V, I, I> released(dynamic_rows<V, I>&& a);
 
-/// f(csr) for a product of what is one: a compact matrix, or one of no entries, as which it counts
-/// where `none` are wanted. Returns whether it is.
+// late.cpp
+/// A compact one with late entries where they belong, compact.
+template <class V, class I>
+dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const& late,
+                           dynamic_options const& o);
+template <class V, class I>
+struct sorted_batch;
+/// Its late entries, and those of a batch behind them.
+template <class V, class I>
+std::shared_ptr<late_entries<V, I> const>
+joined(dynamic_rows<V, I> const& a, sorted_batch<V, I> const& b, dynamic_options const& o);
+/// Whether batches may come late.
+inline bool suits_late(dynamic_options const& o) {
+  return o.late_from != 0 && !o.by_length && o.width == 0 && !o.slack.mean && !o.slack.function &&
+         o.duplicates != on_duplicate::combine;
+}
+
+/// f(row, first, n) for the late entries of each row, by threads that share no row.
 template <class V, class I, class F>
-bool with_csr(dynamic_view<V, I> const& a, bool none, cpu const& where, F f) {
+void each_late(dynamic_view<V, I> const& a, int threads, F const& f) {
+  auto const groups = (static_cast<std::size_t>(a.rows) + group_rows - 1) / group_rows;
+  int const parts =
+      detail::parts_for(static_cast<std::size_t>(a.late_ptr[groups]), threads, 1 << 12);
+  auto const first_of = [&](int part) {
+    return a.late_ptr[detail::split_by_entries(a.late_ptr, groups, part, parts)];
+  };
+  detail::parallel(parts, [&](int part) {
+    I const end = first_of(part + 1);
+    for (I k = first_of(part); k < end;) {
+      I n = 1;
+      while (k + n < end && a.late_row[k + n] == a.late_row[k])
+        ++n;
+      f(a.late_row[k], k, n);
+      k = static_cast<I>(k + n);
+    }
+  });
+}
+
+/// f(csr) for a product of what is one: a compact matrix, or one of no entries, as which it counts
+/// where `none` are wanted; then late(row, first, n) for the late entries of each row, by threads
+/// that share no row. Returns whether it is.
+template <class V, class I, class F, class Late>
+bool with_csr(dynamic_view<V, I> const& a, bool none, cpu const& where, F f, Late const& late) {
   none = none || a.entries == 0;
   if (!none && !a.row_ptr)
     return false;
   array<I> const zeros(none ? static_cast<std::size_t>(a.rows) + 1 : 0, I(0), where.memory);
-  f(csr_view<V, I, I>(unchecked, a.rows, a.cols, none ? I(0) : a.entries,
+  f(csr_view<V, I, I>(unchecked, a.rows, a.cols, none ? I(0) : a.row_ptr[a.rows],
                       none ? zeros.data() : a.row_ptr, none ? nullptr : a.pages[0].col,
                       none ? nullptr : a.pages[0].val));
+  if (!none && a.late_ptr)
+    each_late(a, where.threads, late);
   return true;
 }
 
@@ -235,6 +308,8 @@ struct dynamic_csr<V, I>::state {
   /// With writers held, before a change: entries that change in place must not be a snapshot's too,
   /// and rows must not have left too many places.
   void tidy(bool in_place) {
+    if (a.late)
+      rearrange({});
     bool const shared = in_place && a.snapshots->load(std::memory_order_acquire) > 0;
     bool const wasteful = o.waste > 0 && static_cast<double>(a.left) >
                                              o.waste * static_cast<double>(a.entries) + 4096;

@@ -43,9 +43,16 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto& s = m.get();
   auto const shared = s.reading();
   dynamic_view<V, I> const a = s.a.view();
-  if (dynamic::with_csr(a, alpha == V(0), where, [&](csr_view<V, I, I> const& as_csr) {
-        spmm(tulle::where(where), alpha, as_csr, b, beta, c);
-      }))
+  auto const with_csr = [&](csr_view<V, I, I> const& as_csr) {
+    spmm(tulle::where(where), alpha, as_csr, b, beta, c);
+  };
+  auto const with_late = [&](I i, I first, I n) {
+    for (I k = first; k < first + n; ++k)
+      for (std::size_t j = 0; j < c.cols; ++j)
+        c(static_cast<std::size_t>(i), j) +=
+            alpha * (a.late_val[k] * b(static_cast<std::size_t>(a.late_col[k]), j));
+  };
+  if (dynamic::with_csr(a, alpha == V(0), where, with_csr, with_late))
     return;
   detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
                       static_cast<std::size_t>(s.cols), sizeof(V), b, c);

@@ -60,7 +60,7 @@ TEST(dynamic_csr, multiplies_to_the_bits_of_csr_pool) {
     std::vector<double> const x = roughs(static_cast<std::size_t>(a.cols), 3);
     std::vector<double> y = roughs(static_cast<std::size_t>(a.rows), 4), expected = y;
     spmv(1.5, csr_pool<double>::from_csr(a.view()), x, .5, expected);
-    spmv(1.5, matrix::from_csr(a.view()), x, .5, y);
+    spmv(1.5, matrix::from_csr(a.view(), in_rows()), x, .5, y);
     EXPECT_TRUE(same_bits(y, expected)) << one.name;
   }
 }
@@ -88,7 +88,7 @@ TEST(dynamic_csr, multiplies_the_zoo_with_any_number_of_threads_to_the_same_bits
     std::vector<double> const start = roughs(static_cast<std::size_t>(a.rows), 4);
     any_matrix const any = a;
     product const p = exact_product(any, false, to_dense(any.type(), x));
-    dynamic_options o;
+    dynamic_options o = in_rows();
     o.segments = 3;
     o.move_below = by_length ? 32 : 0;
     o.by_length = by_length;
@@ -193,7 +193,7 @@ TEST(dynamic_csr, is_the_same_matrix_for_every_number_of_threads) {
     std::vector<batch<double, std::int32_t>> found;
     std::vector<dynamic_shape> shapes;
     for (int const threads : {1, 2, 7}) {
-      dynamic_options o;
+      dynamic_options o = in_rows();
       o.where.threads = threads;
       o.duplicates = how;
       matrix d(500, 400, o);
@@ -276,7 +276,7 @@ TEST(dynamic_csr, sorts_rows_when_defragmented_and_keeps_or_adds_duplicates) {
 }
 
 TEST(dynamic_csr, defragments_by_itself_when_rows_have_left_much) {
-  dynamic_options o;
+  dynamic_options o = in_rows();
   o.segments = 1;
   matrix d(1000, 1000, o);
   for (unsigned b = 0; b < 40; ++b) {
@@ -289,7 +289,7 @@ TEST(dynamic_csr, defragments_by_itself_when_rows_have_left_much) {
 }
 
 TEST(dynamic_csr, grows_in_chunks_that_stay) {
-  matrix d(1000, 1000);
+  matrix d(1000, 1000, in_rows());
   entries const e = some(50000, 1000, 1000);
   d.insert(e.row, e.col, e.val);
   auto const before = d.snapshot();
@@ -336,14 +336,17 @@ TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
     entries const e = some(300, 40, 40);
     entries const more = some(200, 40, 40, 2);
     csr<double> const other = from_lengths(40, std::vector<std::int32_t>(40, 2));
-    for (on_duplicate const how : {on_duplicate::keep, on_duplicate::combine}) {
-      dynamic_options o;
+    dynamic_options with[3] = {in_rows(), in_rows(), {}};
+    with[1].duplicates = on_duplicate::combine;
+    with[2].late_from = 1;
+    for (dynamic_options o : with) {
       o.where = {.threads = 2, .memory = &memory};
-      o.duplicates = how;
       auto survives = [&](char const* what, auto&& change) {
         memory.fail_at(SIZE_MAX);
         matrix d(40, 40, o);
         d.insert(e.row, e.col, e.val);
+        d.insert(std::span(more.row).first(20), std::span(more.col).first(20),
+                 std::span(more.val).first(20)); // late in the last
         auto const before = stored(d.snapshot());
         for (std::size_t k = 1;; ++k) {
           ASSERT_LT(k, 100u) << what;

@@ -39,7 +39,9 @@ TEST(dynamic_file, holds_the_entries_as_they_were_stored) {
   folder const f;
   std::string const path = f.file("a");
   for (animal const& one : zoo()) {
-    matrix d = matrix::from_csr(unsorted(one.matrix).view());
+    dynamic_options o;
+    o.late_from = 1;
+    matrix d = matrix::from_csr(unsorted(one.matrix).view(), o);
     if (d.rows() > 0 && d.cols() > 0)
       d.insert(d.rows() - 1, 0, 1.5);
     d.save(path);

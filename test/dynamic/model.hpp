@@ -14,6 +14,13 @@
 
 namespace tulle::test {
 
+/// Rows take entries at once.
+inline dynamic_options in_rows() {
+  dynamic_options o;
+  o.late_from = 0;
+  return o;
+}
+
 template <class V, class I>
 struct batch {
   std::vector<I> row, col;

@@ -13,7 +13,7 @@ namespace {
 using matrix = dynamic_csr<double>;
 
 dynamic_options with_threads(int threads) {
-  dynamic_options o;
+  dynamic_options o = in_rows();
   o.where.threads = threads;
   return o;
 }

@@ -31,7 +31,7 @@ TYPED_TEST(dynamic_spmm, is_exact_on_fragments) {
   I const rows = 700, cols = 500; // three groups of rows
   for (bool const by_length : {false, true})
     for (std::size_t const move_below : {0, 32}) {
-      dynamic_options o;
+      dynamic_options o = in_rows();
       o.by_length = by_length;
       o.move_below = move_below;
       o.segments = 3;
@@ -74,7 +74,7 @@ TYPED_TEST(dynamic_spmm, is_exact_on_fragments) {
 
 TEST(dynamic_spmm_bits, do_not_depend_on_threads) {
   csr<double> const a = rough(find("skewed").matrix);
-  auto d = dynamic_csr<double>::from_csr(a.view());
+  auto d = dynamic_csr<double>::from_csr(a.view(), in_rows());
   std::vector<std::int32_t> row(30000, 5), col(30000);
   for (std::size_t k = 0; k < col.size(); ++k)
     col[k] = static_cast<std::int32_t>(k % static_cast<std::size_t>(a.cols));

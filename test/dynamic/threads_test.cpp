@@ -35,10 +35,11 @@ struct pair_product {
   csr<double> right = from_lengths(cols, std::vector<std::int32_t>(64, 300));
 };
 
-void run(int writers, int readers, on_duplicate how, bool in_place) {
+void run(int writers, int readers, on_duplicate how, bool in_place, std::size_t late_from) {
   constexpr unsigned batches = 12;
   dynamic_options o;
   o.duplicates = how;
+  o.late_from = late_from;
   o.where.threads = 2;
   dynamic_csr<double> a(64, cols, o);
   pair_product const both;
@@ -108,11 +109,17 @@ void run(int writers, int readers, on_duplicate how, bool in_place) {
 TEST(dynamic_threads, readers_see_whole_batches_and_all_arrive) {
   for (int const threads : {1, 2, 8})
     for (on_duplicate const how : {on_duplicate::keep, on_duplicate::combine})
-      run(threads, threads < 8 ? threads : 3, how, false);
+      run(threads, threads < 8 ? threads : 3, how, false, 0);
+}
+
+TEST(dynamic_threads, readers_see_whole_batches_that_come_late) {
+  for (int const threads : {1, 2, 8})
+    run(threads, threads < 8 ? threads : 3, on_duplicate::keep, false, 20);
 }
 
 TEST(dynamic_threads, changes_in_place_are_whole_too) {
-  run(2, 3, on_duplicate::keep, true);
+  for (std::size_t const late_from : {0, 20})
+    run(2, 3, on_duplicate::keep, true, late_from);
 }
 
 } // namespace

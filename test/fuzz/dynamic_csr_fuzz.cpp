@@ -55,6 +55,7 @@ void sequence(bytes in) {
   o.slack.factor = in.next() / 128.0;
   o.slack.plus = in.next() % 4;
   o.width = in.next() % 4;
+  o.late_from = o.width == 0 ? how / 8 % 8 : 0;
   o.waste = 1e-9;
   o.where.threads = 1;
   matrix a(16, 16, o);

@@ -65,6 +65,11 @@ struct dynamic_options {
   /// eighth of those that have changed; a compact matrix has no such order until it is
   /// defragmented. For rows of few and many lengths that change seldom.
   bool by_length = false;
+  /// Batches of so many inserted entries or more come late where the matrix is compact: they stay
+  /// apart, by rows, until they are 1/50 of it (1/8 where batches are more than 1/256), and are
+  /// then put where they belong, all rows at once. Products go by csr's kernel, and then over
+  /// those. 0, or `width`, `by_length`, another slack than by length, duplicates combined: never.
+  std::size_t late_from = 256;
   /// Places that rows have left, over entries, from which a batch defragments first; 0: never.
   double waste = .5;
   std::size_t limit = SIZE_MAX; ///< places of the pool
@@ -84,6 +89,7 @@ struct dynamic_shape {
   std::size_t left = 0;    ///< places that rows have left
   std::size_t chunks = 0;  ///< of the pool
   std::size_t bytes = 0;
+  std::size_t late = 0; ///< entries that stay apart
   bool compact = false; ///< rows follow one another without room: freeze() copies no entry
 };
 
@@ -130,7 +136,8 @@ public:
   dynamic_csr& operator=(dynamic_csr&&) noexcept;
   ~dynamic_csr();
 
-  /// Rows as a has them, with room behind each.
+  /// Rows as a has them: with room behind each where they are few, else compact, so that batches
+  /// may come late.
   static dynamic_csr from_csr(csr_view<V, I, I> a, options const& o = {});
   static dynamic_csr from_coo(coo_view<V, I, I> a, options const& o = {});
   /// Takes the arrays themselves; rows have no room until they change.

@@ -39,16 +39,42 @@ struct dynamic_view {
   O const* begin[most_segments] = {}; ///< places; null: no row has that many segments
   O const* end[most_segments] = {};   ///< a segment that a row has not is empty
   dynamic_page<V, I> const* pages = nullptr;
+  /// Entries of a compact one behind all others of their rows, by row. Kernels know nothing of
+  /// them.
+  I const* late_ptr = nullptr; ///< of groups; null: there are none
+  I const* late_row = nullptr;
+  I const* late_col = nullptr;
+  V const* late_val = nullptr;
 
   // Inlined: kernels may not leave these to the linker.
-  [[gnu::always_inline]] I size(I i) const {
+  [[gnu::always_inline]] I in_segments(I i) const {
     return length[i] < 0 ? static_cast<I>(~length[i]) : length[i];
+  }
+  /// The first late entry of row i or, where it has none, of a later one of its group.
+  [[gnu::always_inline]] I late_from(I i) const {
+    I first = late_ptr[i / group_rows];
+    for (I n = static_cast<I>(late_ptr[i / group_rows + 1] - first); n > 0;) {
+      I const half = static_cast<I>((n + 1) / 2);
+      first = static_cast<I>(late_row[first + half - 1] < i ? first + half : first);
+      n = static_cast<I>(n - half);
+    }
+    return first;
+  }
+  /// How many there are of row i, from that one on.
+  [[gnu::always_inline]] I late_count(I i, I from) const {
+    I n = 0;
+    while (from + n < late_ptr[i / group_rows + 1] && late_row[from + n] == i)
+      ++n;
+    return n;
+  }
+  [[gnu::always_inline]] I size(I i) const {
+    return static_cast<I>(in_segments(i) + (late_ptr ? late_count(i, late_from(i)) : I(0)));
   }
 
   /// f(col, val, n) for each segment of row i that has entries, in order.
   template <class F>
   [[gnu::always_inline]] void each_segment(I i, F&& f) const {
-    I left = size(i);
+    I left = in_segments(i);
     for (int s = 0; left > 0; ++s) {
       O const at = begin[s][i];
       O const room = static_cast<O>(end[s][i] - at);
@@ -57,6 +83,11 @@ struct dynamic_view {
       std::size_t const offset = static_cast<std::size_t>(at) & ((std::size_t(1) << shift) - 1);
       f(page.col + offset, page.val + offset, n);
       left = static_cast<I>(left - n);
+    }
+    if (late_ptr) {
+      I const from = late_from(i);
+      if (I const n = late_count(i, from); n > 0)
+        f(late_col + from, late_val + from, n);
     }
   }
 };

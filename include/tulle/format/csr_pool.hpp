@@ -187,7 +187,7 @@ segments_sum check_segments(char const* name, dynamic_view<V, I, O> const& a, st
   std::size_t in_group = 0;
   auto const rows = static_cast<std::size_t>(a.rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    auto const length = static_cast<std::size_t>(a.size(static_cast<I>(i)));
+    auto const length = static_cast<std::size_t>(a.in_segments(static_cast<I>(i)));
     std::size_t room = 0;
     for (int s = 0; s < most_segments && a.begin[s]; ++s) {
       auto const begin = static_cast<std::size_t>(a.begin[s][i]);

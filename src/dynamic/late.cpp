@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Entries of a compact matrix that come late: kept apart by rows, and put where they belong.
+//
+// Bytes that must move, double with 32-bit indices: 16 read and 16 written for each late entry
+// when more come, and 24 for each entry of the matrix when they are put where they belong.
+#include "tulle/primitive/search.hpp"
+
+#include "dynamic/batch.hpp"
+
+namespace tulle::dynamic {
+
+template <class V, class I>
+std::shared_ptr<late_entries<V, I> const>
+joined(dynamic_rows<V, I> const& a, sorted_batch<V, I> const& b, dynamic_options const& o) {
+  std::size_t const before = a.late_count(), n = before + b.n, groups = a.groups();
+  std::pmr::memory_resource* const memory = o.where.memory;
+  auto const to = std::make_shared<late_entries<V, I>>(late_entries<V, I>{
+      array<I>(groups + 1, memory), array<I>(n, memory), array<I>(n, memory), array<V>(n, memory)});
+  int const parts = detail::parts_for(n, o.where.threads, 1 << 12);
+  auto const group_of = [&](int part) { // that of an even share of the batch
+    return part >= parts ? groups
+           : part == 0
+               ? 0
+               : static_cast<std::size_t>(b.row[detail::split(b.n, part, parts)]) / group_rows;
+  };
+  auto const first_of = [](I const* row, std::size_t count, std::size_t group) {
+    return primitive::lower_bound(row, count, static_cast<I>(group * group_rows));
+  };
+  I const* const row = before ? a.late->row.data() : nullptr;
+  detail::parallel(parts, [&](int part) {
+    std::size_t g = group_of(part);
+    std::size_t const last = group_of(part + 1);
+    std::size_t p = first_of(row, before, g), q = first_of(b.row, b.n, g);
+    std::size_t const stop = last < groups ? first_of(b.row, b.n, last) : b.n;
+    std::size_t const end = last < groups ? first_of(row, before, last) : before;
+    while (p < end || q < stop) {
+      bool const is_new = p == end || (q < stop && b.row[q] < row[p]);
+      I const i = is_new ? b.row[q] : row[p];
+      for (; g <= static_cast<std::size_t>(i) / group_rows; ++g)
+        to->ptr[g] = static_cast<I>(p + q);
+      to->row[p + q] = i;
+      to->col[p + q] = is_new ? b.col(q) : a.late->col[p];
+      to->val[p + q] = is_new ? b.val(q) : a.late->val[p];
+      ++(is_new ? q : p);
+      if (is_new)
+        b.ask_for(std::min(b.n - 1, q + 16)); // other numbers have not been measured
+    }
+    for (; g < last; ++g)
+      to->ptr[g] = static_cast<I>(p + q);
+  });
+  to->ptr[groups] = static_cast<I>(n);
+  return to;
+}
+
+template <class V, class I>
+dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const& l,
+                           dynamic_options const& o) {
+  auto const rows = static_cast<std::size_t>(a.rows);
+  std::size_t const n = static_cast<std::size_t>(a.row_ptr[rows]) + l.row.size();
+  std::pmr::memory_resource* const memory = o.where.memory;
+  csr<V, I, I> to(unchecked, a.rows, a.cols, array<I>(rows + 1, memory), array<I>(n, memory),
+                  array<V>(n, memory));
+  I const* const col = a.chunks.empty() ? nullptr : a.chunks[0]->col.data();
+  V const* const val = a.chunks.empty() ? nullptr : a.chunks[0]->val.data();
+  int const parts = detail::parts_for(n, o.where.threads);
+  detail::parallel(parts, [&](int part) {
+    auto const group_of = [&](int p) {
+      return detail::split_by_entries(a.row_ptr.data(), rows, p, parts) / group_rows;
+    };
+    std::size_t i = group_of(part) * group_rows;
+    std::size_t const end = part + 1 == parts ? rows : group_of(part + 1) * group_rows;
+    auto k = static_cast<std::size_t>(l.ptr[i / group_rows]);
+    auto p = static_cast<std::size_t>(a.row_ptr[i]);
+    auto const copy = [&](std::size_t stop) {
+      std::copy(col + p, col + stop, to.col.data() + p + k);
+      std::copy(val + p, val + stop, to.val.data() + p + k);
+      p = stop;
+    };
+    // Up to the next row that has late ones, and those.
+    auto const last =
+        static_cast<std::size_t>(part + 1 == parts ? l.ptr[a.groups()] : l.ptr[end / group_rows]);
+    while (i < end) {
+      std::size_t const next = k < last ? static_cast<std::size_t>(l.row[k]) : end;
+      for (; i < std::min(next + 1, end); ++i)
+        to.row_ptr[i] = static_cast<I>(static_cast<std::size_t>(a.row_ptr[i]) + k);
+      copy(static_cast<std::size_t>(a.row_ptr[i]));
+      for (; k < last && static_cast<std::size_t>(l.row[k]) == next; ++k) {
+        to.col[p + k] = l.col[k];
+        to.val[p + k] = l.val[k];
+      }
+    }
+  });
+  to.row_ptr[rows] = static_cast<I>(n);
+  return adopted(std::move(to), o);
+}
+
+#define TULLE_LATE(tag, V, I, O)                                                                   \
+  template std::shared_ptr<late_entries<V, I> const> joined(                                       \
+      dynamic_rows<V, I> const&, sorted_batch<V, I> const&, dynamic_options const&);               \
+  template dynamic_rows<V, I> settled(dynamic_rows<V, I> const&, late_entries<V, I> const&,        \
+                                      dynamic_options const&);
+TULLE_TYPES(TULLE_LATE)
+#undef TULLE_LATE
+
+} // namespace tulle::dynamic

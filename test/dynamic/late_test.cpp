@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Entries that come late: apart from their rows, and seen by all.
+#include "tulle/op/spmm.hpp"
+#include "tulle/op/spmv.hpp"
+
+#include "dynamic/model.hpp"
+#include "support/expect.hpp"
+#include "support/product.hpp"
+
+#include <limits>
+
+namespace tulle::test::late_test {
+namespace {
+
+using matrix = dynamic_csr<double>;
+using entries = batch<double, std::int32_t>;
+
+constexpr std::int32_t rows = 3000, cols = 2000;
+
+dynamic_options from_one() {
+  dynamic_options o;
+  o.late_from = 1;
+  return o;
+}
+
+entries some(std::size_t n, unsigned seed, std::int32_t of_rows = rows) {
+  std::mt19937 random(seed);
+  return random_batch<double, std::int32_t>(random, of_rows, cols, n);
+}
+
+/// What there is, a matrix of it, and what came late to it, twice.
+struct late_matrix {
+  model<double, std::int32_t> m{rows, cols, {}};
+  matrix d{rows, cols, from_one()};
+
+  explicit late_matrix(std::size_t n, std::size_t late) {
+    add(some(n, 1));
+    EXPECT_EQ(d.shape().late, 0u);
+    add(some(late / 2, 2, rows / 3)); // groups that have none, too
+    add(some(late - late / 2, 3, rows / 3));
+  }
+  void add(entries const& e) {
+    d.insert(e.row, e.col, e.val);
+    m.insert(e);
+  }
+};
+
+TEST(dynamic_late, entries_stay_apart_and_everybody_sees_them) {
+  late_matrix a(60000, 300);
+  auto const s = a.d.shape();
+  EXPECT_EQ(s.late, 300u);
+  EXPECT_EQ(s.entries, 60300u);
+  EXPECT_FALSE(s.compact);
+  a.d.validate();
+  csr<double> const expected = a.m.to_csr();
+  EXPECT_EQ(a.d.to_csr(), expected);
+  auto const seen = a.d.snapshot();
+  EXPECT_EQ(seen.to_csr(), expected);
+  std::size_t n = 0;
+  seen.for_each([&](std::int32_t, std::int32_t, double) { ++n; });
+  EXPECT_EQ(n, s.entries);
+  EXPECT_TRUE(fails_with(errc::unsupported, {"freeze"}, [&] { seen.as_csr(); }));
+  for (auto const& [place, v] : a.m.at)
+    ASSERT_EQ(a.d.at(place.first, place.second), v);
+  auto const frozen = a.d.freeze();
+  EXPECT_EQ(frozen.as_csr().to_csr(), expected);
+  EXPECT_EQ(a.d.shape().late, 0u);
+  a.add(some(40, 4));
+  EXPECT_EQ(a.d.shape().late, 40u);
+  EXPECT_EQ(seen.to_csr(), expected); // as it was
+}
+
+TEST(dynamic_late, entries_go_where_they_belong_when_they_are_many) {
+  late_matrix a(60000, 300);
+  auto const apart = [&](std::size_t n, unsigned seed) {
+    a.add(some(n, seed));
+    a.d.validate();
+    EXPECT_EQ(a.d.to_csr(), a.m.to_csr());
+    return a.d.shape().late;
+  };
+  EXPECT_EQ(apart(200, 5), 500u);
+  EXPECT_EQ(apart(230, 6), 730u);
+  EXPECT_EQ(apart(2, 7), 0u);       // so few, through so many
+  EXPECT_EQ(apart(3000, 8), 3000u); // a larger part, so that more may wait
+  EXPECT_EQ(apart(6000, 9), 0u);
+  EXPECT_EQ(apart(40000, 10), 0u); // at once
+  EXPECT_TRUE(a.d.shape().compact);
+  EXPECT_EQ(a.d.shape().chunks, 1u);
+}
+
+TEST(dynamic_late, other_changes_find_them) {
+  entries const e = some(500, 11);
+  auto const check = [&](char const* what, auto&& f) {
+    late_matrix a(60000, 300);
+    f(a.d, a.m);
+    a.d.validate();
+    EXPECT_EQ(a.d.to_csr(), a.m.to_csr()) << what;
+    EXPECT_EQ(a.d.shape().late, 0u) << what;
+  };
+  check("assign", [&](auto& d, auto& m) {
+    d.assign(e.row, e.col, e.val);
+    m.assign(e);
+  });
+  check("erase", [&](auto& d, auto& m) {
+    entries const late = some(150, 2, rows / 3);
+    d.erase(late.row, late.col);
+    m.erase(late);
+  });
+  check("scale_rows", [&](auto& d, auto& m) {
+    entries const few = some(20, 12, rows / 3);
+    d.scale_rows(few.row, few.val);
+    m.scale_rows(few);
+  });
+  check("add_product", [&](auto& d, auto& m) {
+    model<double, std::int32_t> left{rows, cols, {}}, right{cols, cols, {}};
+    left.insert(some(400, 13));
+    right.insert(some(400, 14, cols));
+    d.add_product(left.to_csr().view(), right.to_csr().view());
+    m.add_product(left, right);
+  });
+  check("defragment", [&](auto& d, auto&) { d.defragment({.sort = true, .combine = true}); });
+}
+
+// Some in each of several parts that threads have; y is not read where it need not be.
+TEST(dynamic_late, products_have_the_same_bits_for_every_number_of_threads) {
+  late_matrix grown(400000, 20000);
+  EXPECT_EQ(grown.d.shape().late, 20000u);
+  csr<double> const a = grown.m.to_csr();
+  any_matrix const any = a;
+  std::vector<double> const x = roughs(static_cast<std::size_t>(cols), 3);
+  product const p = exact_product(any, false, to_dense(any.type(), x));
+  std::vector<double> const nan(rows, std::numeric_limits<double>::quiet_NaN());
+  for (double const beta : {0., -.5}) {
+    std::vector<double> const start = beta == 0 ? nan : roughs(static_cast<std::size_t>(rows), 4);
+    std::vector<double> first;
+    for (int const threads : {1, 2, 3, 7}) {
+      std::vector<double> y = start;
+      spmv(cpu{.threads = threads}, 1.5, grown.d, x, beta, y);
+      if (first.empty()) {
+        first = y;
+        EXPECT_TRUE(is_product(p, 1.5, beta, to_dense(any.type(), start), to_dense(any.type(), y),
+                               epsilon(any.type()), 8));
+      }
+      EXPECT_TRUE(same_bits(first, y)) << threads << " threads";
+    }
+  }
+  std::vector<double> y(static_cast<std::size_t>(rows), 2), poisoned(cols, nan[0]);
+  spmv(0.0, grown.d, poisoned, 2.0, y);
+  EXPECT_EQ(y, std::vector<double>(static_cast<std::size_t>(rows), 4));
+}
+
+TEST(dynamic_late, products_with_dense_matrices_have_them) {
+  late_matrix const grown(100000, 11000);
+  EXPECT_EQ(grown.d.shape().late, 11000u);
+  constexpr std::size_t width = 5, m = rows, n = cols;
+  auto const b = integers(n * width, 1);
+  std::vector<double> expected(m * width, -1);
+  for (auto const& [place, v] : grown.m.at)
+    for (std::size_t j = 0; j < width; ++j)
+      expected[static_cast<std::size_t>(place.first) * width + j] +=
+          2 * v * b[static_cast<std::size_t>(place.second) * width + j];
+  for (int const threads : {1, 2, 7}) {
+    std::vector<double> c(m * width, 1), by_columns(c);
+    spmm(cpu{.threads = threads}, 2.0, grown.d, row_major(b.data(), n, width), -1.0,
+         row_major(c.data(), m, width));
+    EXPECT_EQ(c, expected);
+    spmm(cpu{.threads = threads}, 2.0, grown.d, row_major(b.data(), n, width), -1.0,
+         col_major(by_columns.data(), m, width));
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < width; ++j)
+        ASSERT_EQ(by_columns[j * m + i], expected[i * width + j]);
+  }
+}
+
+TEST(dynamic_late, a_pool_has_a_limit_for_them_too) {
+  dynamic_options o = from_one();
+  o.limit = 60100;
+  matrix d(rows, cols, o);
+  entries const e = some(60000, 1), more = some(101, 2);
+  d.insert(e.row, e.col, e.val);
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"60101", "60100"},
+                         [&] { d.insert(more.row, more.col, more.val); }));
+  EXPECT_EQ(d.shape().entries, 60000u);
+}
+
+} // namespace
+} // namespace tulle::test::late_test
