@@ -44,7 +44,7 @@ joined(dynamic_rows<V, I> const& a, sorted_batch<V, I> const& b, dynamic_options
       to->val[p + q] = is_new ? b.val(q) : a.late->val[p];
       ++(is_new ? q : p);
       if (is_new)
-        b.ask_for(std::min(b.n - 1, q + 16)); // other numbers have not been measured
+        b.ask_for(std::min(b.n - 1, q + 32)); // 16: as long
     }
     for (; g < last; ++g)
       to->ptr[g] = static_cast<I>(p + q);
@@ -65,8 +65,10 @@ dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const
   V const* const val = a.chunks.empty() ? nullptr : a.chunks[0]->val.data();
   int const parts = detail::parts_for(n, o.where.threads);
   detail::parallel(parts, [&](int part) {
-    auto const group_of = [&](int p) {
-      return detail::split_by_entries(a.row_ptr.data(), rows, p, parts) / group_rows;
+    auto const group_of = [&](int p) { // by whichever are more
+      return l.row.size() > n / 2
+                 ? detail::split_by_entries(l.ptr.data(), a.groups(), p, parts)
+                 : detail::split_by_entries(a.row_ptr.data(), rows, p, parts) / group_rows;
     };
     std::size_t i = group_of(part) * group_rows;
     std::size_t const end = part + 1 == parts ? rows : group_of(part + 1) * group_rows;
