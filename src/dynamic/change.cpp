@@ -24,7 +24,7 @@ namespace {
 // through them for each batch, they are no more than so many times that.
 constexpr std::size_t small_part = 256;
 constexpr std::size_t late_part_if_small = 50;
-constexpr std::size_t late_part = 8;
+constexpr std::size_t late_part = 16;
 constexpr std::size_t most_late_times = 64;
 
 enum class change { insert, assign, erase, scale };

@@ -66,13 +66,16 @@ dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const
   int const parts = detail::parts_for(n, o.where.threads);
   detail::parallel(parts, [&](int part) {
     auto const group_of = [&](int p) { // by whichever are more
-      return l.row.size() > n / 2
+      return p == parts ? a.groups()
+             : l.row.size() > n / 2
                  ? detail::split_by_entries(l.ptr.data(), a.groups(), p, parts)
                  : detail::split_by_entries(a.row_ptr.data(), rows, p, parts) / group_rows;
     };
-    std::size_t i = group_of(part) * group_rows;
-    std::size_t const end = part + 1 == parts ? rows : group_of(part + 1) * group_rows;
-    auto k = static_cast<std::size_t>(l.ptr[i / group_rows]);
+    std::size_t const from = group_of(part), to_group = group_of(part + 1);
+    std::size_t i = std::min(rows, from * group_rows);
+    std::size_t const end = std::min(rows, to_group * group_rows);
+    auto k = static_cast<std::size_t>(l.ptr[from]);
+    auto const last = static_cast<std::size_t>(l.ptr[to_group]);
     auto p = static_cast<std::size_t>(a.row_ptr[i]);
     auto const copy = [&](std::size_t stop) {
       std::copy(col + p, col + stop, to.col.data() + p + k);
@@ -80,8 +83,6 @@ dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const
       p = stop;
     };
     // Up to the next row that has late ones, and those.
-    auto const last =
-        static_cast<std::size_t>(part + 1 == parts ? l.ptr[a.groups()] : l.ptr[end / group_rows]);
     while (i < end) {
       std::size_t const next = k < last ? static_cast<std::size_t>(l.row[k]) : end;
       for (; i < std::min(next + 1, end); ++i)

@@ -11,6 +11,8 @@
 #include "kernel/spmm.hpp"
 #include "op/dense_operands.hpp"
 
+#include <algorithm>
+
 namespace tulle {
 
 #define TULLE_SPMM_DECLARE(tag, V, I, O) extern spmm_kernel const spmm_dynamic_csr_##tag;
@@ -46,11 +48,25 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto const with_csr = [&](csr_view<V, I, I> const& as_csr) {
     spmm(tulle::where(where), alpha, as_csr, b, beta, c);
   };
+  constexpr std::size_t at_once = 8; // columns, in registers
+  bool const by_rows = b.col_stride == 1;
   auto const with_late = [&](I i, I first, I n) {
-    for (I k = first; k < first + n; ++k)
-      for (std::size_t j = 0; j < c.cols; ++j)
-        c(static_cast<std::size_t>(i), j) +=
-            alpha * (a.late_val[k] * b(static_cast<std::size_t>(a.late_col[k]), j));
+    for (std::size_t j0 = 0; j0 < c.cols; j0 += at_once) {
+      std::size_t const columns = std::min(at_once, c.cols - j0);
+      V sum[at_once] = {};
+      for (I k = first; k < first + n; ++k) {
+        V const v = a.late_val[k];
+        V const* const from = &b(static_cast<std::size_t>(a.late_col[k]), j0);
+        if (by_rows && columns == at_once)
+          for (std::size_t j = 0; j < at_once; ++j)
+            sum[j] += v * from[j];
+        else
+          for (std::size_t j = 0; j < columns; ++j)
+            sum[j] += v * from[j * b.col_stride];
+      }
+      for (std::size_t j = 0; j < columns; ++j)
+        c(static_cast<std::size_t>(i), j0 + j) += alpha * sum[j];
+    }
   };
   if (dynamic::with_csr(a, alpha == V(0), where, with_csr, with_late))
     return;

@@ -12,6 +12,8 @@
 #include "kernel/spmv.hpp"
 #include "op/operands.hpp"
 
+#include <algorithm>
+
 namespace tulle {
 
 #define TULLE_DECLARE_CELL(tag, V, I, O) extern spmv_kernel const spmv_dynamic_csr_##tag;

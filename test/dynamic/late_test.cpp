@@ -9,6 +9,7 @@
 #include "support/product.hpp"
 
 #include <limits>
+#include <utility>
 
 namespace tulle::test::late_test {
 namespace {
@@ -151,21 +152,26 @@ TEST(dynamic_late, products_have_the_same_bits_for_every_number_of_threads) {
 }
 
 TEST(dynamic_late, products_with_dense_matrices_have_them) {
-  late_matrix const grown(100000, 11000);
-  EXPECT_EQ(grown.d.shape().late, 11000u);
-  constexpr std::size_t width = 5, m = rows, n = cols;
+  late_matrix const grown(100000, 6000);
+  EXPECT_EQ(grown.d.shape().late, 6000u);
+  constexpr std::size_t width = 13, m = rows, n = cols;
   auto const b = integers(n * width, 1);
   std::vector<double> expected(m * width, -1);
   for (auto const& [place, v] : grown.m.at)
     for (std::size_t j = 0; j < width; ++j)
       expected[static_cast<std::size_t>(place.first) * width + j] +=
           2 * v * b[static_cast<std::size_t>(place.second) * width + j];
+  std::vector<double> b_by_columns(b.size());
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < width; ++j)
+      b_by_columns[j * n + i] = b[i * width + j];
   for (int const threads : {1, 2, 7}) {
     std::vector<double> c(m * width, 1), by_columns(c);
     spmm(cpu{.threads = threads}, 2.0, grown.d, row_major(b.data(), n, width), -1.0,
          row_major(c.data(), m, width));
     EXPECT_EQ(c, expected);
-    spmm(cpu{.threads = threads}, 2.0, grown.d, row_major(b.data(), n, width), -1.0,
+    spmm(cpu{.threads = threads}, 2.0, grown.d,
+         col_major(std::as_const(b_by_columns).data(), n, width), -1.0,
          col_major(by_columns.data(), m, width));
     for (std::size_t i = 0; i < m; ++i)
       for (std::size_t j = 0; j < width; ++j)

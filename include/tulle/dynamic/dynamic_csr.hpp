@@ -66,7 +66,7 @@ struct dynamic_options {
   /// defragmented. For rows of few and many lengths that change seldom.
   bool by_length = false;
   /// Batches of so many inserted entries or more come late where the matrix is compact: they stay
-  /// apart, by rows, until they are 1/50 of it (1/8 where batches are more than 1/256), and are
+  /// apart, by rows, until they are 1/50 of it (1/16 where batches are more than 1/256), and are
   /// then put where they belong, all rows at once. Products go by csr's kernel, and then over
   /// those. 0, or `width`, `by_length`, another slack than by length, duplicates combined: never.
   std::size_t late_from = 256;
