@@ -308,8 +308,8 @@ struct dynamic_csr<V, I>::state {
   /// With writers held, before a change: entries that change in place must not be a snapshot's too,
   /// and rows must not have left too many places.
   void tidy(bool in_place) {
-    if (a.late)
-      rearrange({});
+    if (a.late) // with room for entries, unless few come or there may be none
+      rearrange({.compact = in_place || o.limit != SIZE_MAX});
     bool const shared = in_place && a.snapshots->load(std::memory_order_acquire) > 0;
     bool const wasteful = o.waste > 0 && static_cast<double>(a.left) >
                                              o.waste * static_cast<double>(a.entries) + 4096;

@@ -188,6 +188,12 @@ TEST(dynamic_late, a_pool_has_a_limit_for_them_too) {
   EXPECT_TRUE(fails_with(errc::out_of_memory, {"60101", "60100"},
                          [&] { d.insert(more.row, more.col, more.val); }));
   EXPECT_EQ(d.shape().entries, 60000u);
+  d.insert(std::span(more.row).first(90), std::span(more.col).first(90),
+           std::span(more.val).first(90));
+  EXPECT_EQ(d.shape().late, 90u);
+  d.scale_rows(std::span(more.row).first(1), std::span(more.val).first(1)); // no room for slack
+  EXPECT_EQ(d.shape().entries, 60090u);
+  EXPECT_TRUE(d.shape().compact);
 }
 
 } // namespace

@@ -16,7 +16,8 @@
 /// Space      (V + I) * places + I * (2 segments + 1) * rows, segments that no row has left out.
 /// From       King et al., Efficient SpMM using Dynamic-CSR on GPUs, sec. 3.1. Unlike the paper, a
 /// row that has run out of segments moves to one of its own, and the rest stays where it is; the
-/// pool grows by chunks; slack goes by the length of a row.
+/// pool grows by chunks; slack goes by the length of a row; and batches that come to a compact
+/// matrix stay apart from its rows until they are worth a pass over all of them.
 ///
 /// A change is a batch of entries, made whole or not at all. Batches of several threads come one
 /// after the other; spmv, at(), to_csr() and snapshot() see whole batches only. What fails (an
