@@ -22,7 +22,6 @@ namespace {
 // Late entries are put where they belong when they are more than that part of all: few where
 // batches are small, since products are likely between them, more where they are not. Going
 // through them for each batch, they are no more than so many times that.
-constexpr std::size_t small_part = 256;
 constexpr std::size_t late_part_if_small = 50;
 constexpr std::size_t late_part = 16;
 constexpr std::size_t most_late_times = 64;
@@ -355,7 +354,7 @@ private:
 template <class S, class V, class I>
 void insert_late(S& s, sorted_batch<V, I> const& b) {
   check_places<I>(s.a.entries + b.n, s.o.limit);
-  std::size_t const before = s.a.late_count(), now = before + b.n;
+  std::size_t const now = s.a.late_count() + b.n;
   auto late = joined(s.a, b, s.o);
   bool const is_small = b.n <= s.a.entries / small_part;
   if (now <= s.a.entries / (is_small ? late_part_if_small : late_part) &&

@@ -56,8 +56,8 @@ dynamic_csr<V, I> dynamic_csr<V, I>::from_csr(csr_view<V, I, I> a, options const
   if (a.rows == 0)
     return dynamic_csr(a.rows, a.cols, o);
   auto const entries = static_cast<std::size_t>(a.nnz);
-  // Where few come at a time, rows with room take them one by one.
-  bool const compact = dynamic::suits_late(o) && entries / 256 >= o.late_from;
+  // Where no small batch could come late, rows with room take its entries one by one.
+  bool const compact = dynamic::suits_late(o) && entries / dynamic::small_part >= o.late_from;
   return dynamic_csr(std::make_unique<state>(
       o,
       dynamic::arranged<V, I>(a.rows, a.cols, entries, dynamic::csr_source<V, I>{a}, o, compact)));

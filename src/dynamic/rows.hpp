@@ -224,6 +224,8 @@ struct sorted_batch;
 template <class V, class I>
 std::shared_ptr<late_entries<V, I> const>
 joined(dynamic_rows<V, I> const& a, sorted_batch<V, I> const& b, dynamic_options const& o);
+// A batch of no more than that part of the entries is small.
+inline constexpr std::size_t small_part = 256;
 /// Whether batches may come late.
 inline bool suits_late(dynamic_options const& o) {
   return o.late_from != 0 && !o.by_length && o.width == 0 && !o.slack.mean && !o.slack.function &&
@@ -301,7 +303,8 @@ struct dynamic_csr<V, I>::state {
   /// With writers held: the same matrix, arranged anew. Readers go on until it is there.
   void rearrange(dynamic_defragment d) {
     d.combine = d.combine || o.duplicates == on_duplicate::at_defragmenting;
-    auto b = dynamic::defragmented(a.view(), o, d);
+    bool const settles = a.late && d.compact && !d.sort && !d.combine;
+    auto b = settles ? dynamic::settled(a, *a.late, o) : dynamic::defragmented(a.view(), o, d);
     auto const alone = changing();
     std::swap(a, b);
   }

@@ -7,7 +7,6 @@
 #pragma once
 #include "cuda/cub.cuh"
 #include "cuda/dynamic/short_rows.cuh"
-#include "cuda/order.cuh"
 #include "cuda/turn.cuh"
 
 namespace tulle::simt {

@@ -18,7 +18,8 @@ namespace {
 // longer, and is left alone.
 constexpr int few = 1024;
 constexpr int few_room = 2 * few;
-// Entries of rows that a thread puts in order; of longer ones a warp does. Others: see below.
+// Entries of rows that a thread puts in order; of longer ones a warp does. Other numbers have not
+// been measured.
 constexpr int by_thread = 32;
 
 /// Rows of a block in shared memory.
