@@ -232,7 +232,8 @@ inline bool suits_late(dynamic_options const& o) {
          o.duplicates != on_duplicate::combine;
 }
 
-/// f(row, first, n) for the late entries of each row, by threads that share no row.
+/// f(k, next) for each late entry, those of a row in order, by threads that share no row; what it
+/// needs of `next` should be asked for.
 template <class V, class I, class F>
 void each_late(dynamic_view<V, I> const& a, int threads, F const& f) {
   auto const groups = (static_cast<std::size_t>(a.rows) + group_rows - 1) / group_rows;
@@ -241,21 +242,16 @@ void each_late(dynamic_view<V, I> const& a, int threads, F const& f) {
   auto const first_of = [&](int part) {
     return a.late_ptr[detail::split_by_entries(a.late_ptr, groups, part, parts)];
   };
+  constexpr int ahead = 16; // 48: as long
   detail::parallel(parts, [&](int part) {
     I const end = first_of(part + 1);
-    for (I k = first_of(part); k < end;) {
-      I n = 1;
-      while (k + n < end && a.late_row[k + n] == a.late_row[k])
-        ++n;
-      f(a.late_row[k], k, n);
-      k = static_cast<I>(k + n);
-    }
+    for (I k = first_of(part); k < end; ++k)
+      f(k, std::min(k + ahead, end - 1));
   });
 }
 
 /// f(csr) for a product of what is one: a compact matrix, or one of no entries, as which it counts
-/// where `none` are wanted; then late(row, first, n) for the late entries of each row, by threads
-/// that share no row. Returns whether it is.
+/// where `none` are wanted; then each_late(). Returns whether it is.
 template <class V, class I, class F, class Late>
 bool with_csr(dynamic_view<V, I> const& a, bool none, cpu const& where, F f, Late const& late) {
   none = none || a.entries == 0;

@@ -48,25 +48,22 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto const with_csr = [&](csr_view<V, I, I> const& as_csr) {
     spmm(tulle::where(where), alpha, as_csr, b, beta, c);
   };
-  constexpr std::size_t at_once = 8; // columns, in registers
-  bool const by_rows = b.col_stride == 1;
-  auto const with_late = [&](I i, I first, I n) {
-    for (std::size_t j0 = 0; j0 < c.cols; j0 += at_once) {
-      std::size_t const columns = std::min(at_once, c.cols - j0);
-      V sum[at_once] = {};
-      for (I k = first; k < first + n; ++k) {
-        V const v = a.late_val[k];
-        V const* const from = &b(static_cast<std::size_t>(a.late_col[k]), j0);
-        if (by_rows && columns == at_once)
-          for (std::size_t j = 0; j < at_once; ++j)
-            sum[j] += v * from[j];
-        else
-          for (std::size_t j = 0; j < columns; ++j)
-            sum[j] += v * from[j * b.col_stride];
-      }
-      for (std::size_t j = 0; j < columns; ++j)
-        c(static_cast<std::size_t>(i), j0 + j) += alpha * sum[j];
+  bool const by_rows = b.col_stride == 1 && c.col_stride == 1;
+  auto const with_late = [&](I k, I next) {
+    if (by_rows) {
+      detail::ask_for(&b(static_cast<std::size_t>(a.late_col[next]), 0), c.cols);
+      detail::ask_for(&c(static_cast<std::size_t>(a.late_row[next]), 0), c.cols);
     }
+    V const v = a.late_val[k];
+    V const* const from = &b(static_cast<std::size_t>(a.late_col[k]), 0);
+    V* const to = &c(static_cast<std::size_t>(a.late_row[k]), 0);
+    if (by_rows)
+#pragma GCC ivdep // b and c do not overlap
+      for (std::size_t j = 0; j < c.cols; ++j)
+        to[j] += alpha * (v * from[j]);
+    else
+      for (std::size_t j = 0; j < c.cols; ++j)
+        to[j * c.col_stride] += alpha * (v * from[j * b.col_stride]);
   };
   if (dynamic::with_csr(a, alpha == V(0), where, with_csr, with_late))
     return;
