@@ -3,6 +3,7 @@
 
 #include "tulle/core/recycling.hpp"
 
+#include <cstdint>
 #include <cstring>
 #include <new>
 #ifdef __linux__
@@ -62,6 +63,8 @@ void* new_array(std::size_t n, std::size_t size, std::pmr::memory_resource*& mem
   if (n == 0)
     return nullptr;
   std::size_t const bytes = checked_mul(n, size, "array");
+  if (bytes > static_cast<std::size_t>(PTRDIFF_MAX)) // operator new would round it up to a few
+    fail(errc::out_of_memory, "could not allocate %zu bytes", bytes);
   try {
     return memory->allocate(bytes, alignment);
   } catch (std::bad_alloc const&) {

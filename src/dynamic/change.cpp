@@ -350,7 +350,8 @@ private:
   array<I> old_row_ptr_;
 };
 
-/// A batch that comes late: apart from the rows, or with all that is late where it belongs.
+/// A batch that comes late to a compact matrix: apart from the rows, or with all that is late where
+/// it belongs.
 template <class S, class V, class I>
 void insert_late(S& s, sorted_batch<V, I> const& b) {
   check_places<I>(s.a.entries + b.n, s.o.limit);
@@ -373,18 +374,28 @@ template <class S, class V, class I>
 void apply(S& s, change kind, sorted_batch<V, I> const& b) {
   std::lock_guard const one_at_a_time(s.writers);
   if (kind == change::insert && suits_late(s.o) && b.n >= s.o.late_from) {
-    bool const is_large = b.n >= s.a.entries / late_part; // rows are moved all at once, then
-    if (is_large && s.a.row_ptr.empty())
-      s.rearrange({.compact = true});
     if (!s.a.row_ptr.empty())
       return insert_late(s, b);
+    if (b.n >= s.a.entries / late_part) { // rows are moved all at once
+      check_places<I>(s.a.entries + b.n, s.o.limit);
+      auto const compact = s.rearranged(s.a, {.compact = true});
+      auto next = settled(compact, *joined(compact, b, s.o), s.o);
+      auto const alone = s.changing();
+      std::swap(s.a, next);
+      return;
+    }
   }
-  s.tidy(kind != change::insert || s.o.duplicates == on_duplicate::combine);
-  batch_change<V, I> c(kind, s.a, s.o, b);
+  auto next = s.tidied(kind != change::insert || s.o.duplicates == on_duplicate::combine);
+  batch_change<V, I> c(kind, next ? *next : s.a, s.o, b);
   c.plan();
   c.find_room();
+  if (next)
+    c.make(); // nobody sees it yet
   auto const alone = s.changing();
-  c.make();
+  if (next)
+    std::swap(s.a, *next);
+  else
+    c.make();
 }
 
 template <class S, class V, class I>
@@ -473,7 +484,8 @@ void dynamic_csr<V, I>::merge(csr_view<V, I, I> b) {
   template void dynamic_csr<V, I>::merge(csr_view<V, I, I>);                                       \
   template void dynamic_csr<V, I>::insert(I, I, V);                                                \
   template void dynamic_csr<V, I>::assign(I, I, V);                                                \
-  template void dynamic_csr<V, I>::erase(I, I);
+  template void dynamic_csr<V, I>::erase(I, I);                                                    \
+  template void dynamic_csr<V, I>::scale_rows(I, V);
 TULLE_TYPES(TULLE_CHANGES)
 #undef TULLE_CHANGES
 

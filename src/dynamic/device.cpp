@@ -286,15 +286,23 @@ typename device_dynamic_csr<V, I>::csr_there device_dynamic_csr<V, I>::freeze() 
 
 namespace {
 
-/// The arrays of a csr on the device, in host memory.
+/// The matrix as a csr in host memory, copied before anybody else changes it.
 template <class V, class I>
-csr<V, I, I> fetched(csr_view<V, I, I, space::device> const& a, cuda const& where) {
-  auto const n = static_cast<std::size_t>(a.nnz);
-  csr<V, I, I> c(unchecked, a.rows, a.cols, array<I>(static_cast<std::size_t>(a.rows) + 1),
-                 array<I>(n), array<V>(n));
-  detail::device_copy(c.row_ptr.data(), a.row_ptr, c.row_ptr.bytes(), where);
-  detail::device_copy(c.col.data(), a.col, c.col.bytes(), where);
-  detail::device_copy(c.val.data(), a.val, c.val.bytes(), where);
+csr<V, I, I> fetched(typename device_dynamic_csr<V, I>::state& s) {
+  csr<V, I, I> c;
+  s.run("freeze", [&] {
+    csr_view<V, I, I, space::device> a;
+    cuda_status const status = s.kernel.freeze(s.matrix, &a);
+    if (status.code != cuda_status::fine)
+      return status;
+    auto const n = static_cast<std::size_t>(a.nnz);
+    c = {unchecked, a.rows,     a.cols, array<I>(static_cast<std::size_t>(a.rows) + 1),
+         array<I>(n), array<V>(n)};
+    detail::device_copy(c.row_ptr.data(), a.row_ptr, c.row_ptr.bytes(), s.o.where);
+    detail::device_copy(c.col.data(), a.col, c.col.bytes(), s.o.where);
+    detail::device_copy(c.val.data(), a.val, c.val.bytes(), s.o.where);
+    return status;
+  });
   return c;
 }
 
@@ -302,11 +310,11 @@ csr<V, I, I> fetched(csr_view<V, I, I, space::device> const& a, cuda const& wher
 
 template <class V, class I>
 csr<V, I, I> device_dynamic_csr<V, I>::to_csr() {
-  return fetched(freeze(), get().o.where).to_csr();
+  return fetched<V, I>(get()).to_csr();
 }
 template <class V, class I>
 dynamic_csr<V, I> device_dynamic_csr<V, I>::download(dynamic_options const& o) {
-  return dynamic_csr<V, I>::adopt(fetched(freeze(), get().o.where), o);
+  return dynamic_csr<V, I>::adopt(fetched<V, I>(get()), o);
 }
 
 template <class V, class I>

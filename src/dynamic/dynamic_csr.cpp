@@ -28,6 +28,9 @@ void check(dynamic_options const& o) {
          most_segments);
   if (!(o.slack.factor >= 0) || !(o.slack.factor <= 1e6))
     fail(errc::unsupported, "dynamic_csr: a slack of %g times a row's length", o.slack.factor);
+  if (o.slack.plus > most_slack || o.width > most_slack)
+    fail(errc::unsupported, "dynamic_csr: a slack of %zu or a width of %zu; %zu are possible",
+         o.slack.plus, o.width, most_slack);
 }
 
 } // namespace
@@ -56,17 +59,17 @@ dynamic_csr<V, I> dynamic_csr<V, I>::from_csr(csr_view<V, I, I> a, options const
   if (a.rows == 0)
     return dynamic_csr(a.rows, a.cols, o);
   auto const entries = static_cast<std::size_t>(a.nnz);
-  // Where no small batch could come late, rows with room take its entries one by one.
-  bool const compact = dynamic::suits_late(o) && entries / dynamic::small_part >= o.late_from;
   return dynamic_csr(std::make_unique<state>(
-      o,
-      dynamic::arranged<V, I>(a.rows, a.cols, entries, dynamic::csr_source<V, I>{a}, o, compact)));
+      o, dynamic::arranged<V, I>(a.rows, a.cols, entries, dynamic::csr_source<V, I>{a}, o,
+                                 dynamic::starts_compact(o, entries))));
 }
 
 template <class V, class I>
 dynamic_csr<V, I> dynamic_csr<V, I>::from_coo(coo_view<V, I, I> a, options const& o) {
+  dynamic::check(o);
   a.validate();
-  return from_csr(a.to_csr(o.where).view(), o);
+  csr<V, I, I> c = a.to_csr(o.where);
+  return dynamic::starts_compact(o, c.val.size()) ? adopt(std::move(c), o) : from_csr(c.view(), o);
 }
 
 template <class V, class I>
@@ -75,7 +78,9 @@ dynamic_csr<V, I> dynamic_csr<V, I>::adopt(csr<V, I, I>&& a, options const& o) {
   a.validate();
   if (a.val.empty())
     return dynamic_csr(a.rows, a.cols, o);
-  return dynamic_csr(std::make_unique<state>(o, dynamic::adopted(std::move(a), o)));
+  auto s = std::make_unique<state>(o, a.rows, a.cols); // may fail, and then a is as it was
+  s->a = dynamic::adopted(std::move(a), o);
+  return dynamic_csr(std::move(s));
 }
 
 template <class V, class I>

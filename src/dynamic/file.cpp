@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <limits>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -137,6 +138,10 @@ public:
     get(part, data, bytes);
     check(part, data, bytes);
   }
+  void check_end() {
+    if (std::fgetc(file_) != EOF)
+      fail(errc::io, "%s: goes on behind its end", path_.c_str());
+  }
   /// Bytes of the whole file, before anything of that size is allocated.
   std::uint64_t bytes() const {
     struct stat about {};
@@ -203,13 +208,21 @@ template <class V, class I>
 dynamic_csr<V, I> dynamic_csr<V, I>::load(std::string const& path, options const& o) {
   file_reader in(path);
   file_header const h = read_header(in, path, type_of<V, I, I>::value);
-  I const rows = narrow<I>(h.rows, "number of rows");
-  I const cols = narrow<I>(h.cols, "number of columns");
-  auto const entries = static_cast<std::size_t>(narrow<I>(h.entries, "number of entries"));
-  if (h.rows * sizeof(I) + entries * (sizeof(I) + sizeof(V)) > in.bytes())
-    fail(errc::io, "%s: has %llu bytes, too few for %llu rows and %zu entries", path.c_str(),
-         static_cast<unsigned long long>(in.bytes()), static_cast<unsigned long long>(h.rows),
-         entries);
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<I>::max());
+  if (h.rows > most || h.cols > most || h.entries > most)
+    fail(errc::io, "%s: %llu rows, %llu columns and %llu entries do not fit its %d-bit indices",
+         path.c_str(), static_cast<unsigned long long>(h.rows),
+         static_cast<unsigned long long>(h.cols), static_cast<unsigned long long>(h.entries),
+         static_cast<int>(8 * sizeof(I)));
+  std::uint64_t const bytes = in.bytes();
+  if (h.rows > bytes / sizeof(I) ||
+      h.entries > (bytes - h.rows * sizeof(I)) / (sizeof(I) + sizeof(V)))
+    fail(errc::io, "%s: has %llu bytes, too few for %llu rows and %llu entries", path.c_str(),
+         static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(h.rows),
+         static_cast<unsigned long long>(h.entries));
+  auto const rows = static_cast<I>(h.rows);
+  auto const cols = static_cast<I>(h.cols);
+  auto const entries = static_cast<std::size_t>(h.entries);
   auto const n = static_cast<std::size_t>(rows);
   csr<V, I, I> a(unchecked, rows, cols, array<I>(n + 1, o.where.memory),
                  array<I>(entries, o.where.memory), array<V>(entries, o.where.memory));
@@ -227,12 +240,13 @@ dynamic_csr<V, I> dynamic_csr<V, I>::load(std::string const& path, options const
     fail(errc::io, "%s: its rows have %zu entries, its head says %zu", path.c_str(), sum, entries);
   in.get_checked("columns", a.col.data(), a.col.bytes());
   in.get_checked("values", a.val.data(), a.val.bytes());
+  in.check_end();
   try {
     a.validate();
   } catch (error const& e) {
     fail(errc::io, "%s: %s", path.c_str(), e.what());
   }
-  return from_csr(a.view(), o);
+  return dynamic::starts_compact(o, entries) ? adopt(std::move(a), o) : from_csr(a.view(), o);
 }
 
 #define TULLE_FILES(tag, V, I, O)                                                                  \

@@ -186,8 +186,8 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c) {
   detail::product_operands<V, I, I> const from(b, c, detail::which_canonical(b, c, w), w);
   auto const stages = detail::make_stages(from.a, from.b, {}, w, from.limit);
   std::lock_guard const one_at_a_time(s.writers);
-  s.tidy(false);
-  dynamic::product_change<V, I> change(s.a, s.o, *stages);
+  auto next = s.tidied(false);
+  dynamic::product_change<V, I> change(next ? *next : s.a, s.o, *stages);
   if (!change.plan())
     return;
   {
@@ -197,6 +197,8 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c) {
   change.compute();
   auto const alone = s.changing();
   change.make();
+  if (next)
+    std::swap(s.a, *next);
 }
 
 #define TULLE_PRODUCT(tag, V, I, O)                                                                \

@@ -22,9 +22,6 @@ constexpr int most_shift = 20;
 constexpr std::size_t chunk_part = 8; // a new chunk is at least this part of the pool
 constexpr std::size_t insertion_sort_to = 32;
 
-template <class I>
-constexpr std::size_t most_places = static_cast<std::size_t>(std::numeric_limits<I>::max());
-
 int shift_for(std::size_t places) {
   return std::clamp(static_cast<int>(std::bit_width(places / pages_aimed_at)), least_shift,
                     most_shift);
@@ -248,7 +245,8 @@ dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& s
     std::size_t const page = std::size_t(1) << a.shift;
     a.places = (at[n] + page - 1) / page * page;
     std::size_t const size = compact ? at[n] : a.places;
-    a.used = compact ? a.places : at[n];
+    // What a last page has behind the rows is room, unless the limit is before its end.
+    a.used = compact || a.places > std::min(o.limit, most_places<I>) ? a.places : at[n];
     a.left = a.used - at[n];
     a.chunks.push_back(std::make_shared<chunk<V, I>>(
         chunk<V, I>{array<I>(size, where.memory), array<V>(size, where.memory)}));

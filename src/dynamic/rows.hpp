@@ -9,6 +9,7 @@
 #include <future>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <vector>
 
@@ -132,21 +133,26 @@ struct dynamic_rows {
   std::size_t bytes() const;
 };
 
+template <class I>
+constexpr std::size_t most_places = static_cast<std::size_t>(std::numeric_limits<I>::max());
+
 /// errc::overflow or out_of_memory where a pool cannot have so many.
 template <class I>
 void check_places(std::size_t places, std::size_t limit) {
-  if (places > static_cast<std::size_t>(std::numeric_limits<I>::max()))
+  if (places > most_places<I>)
     fail(errc::overflow, "dynamic_csr: %zu places do not fit a %d-bit index", places,
          static_cast<int>(8 * sizeof(I)));
   if (places > limit)
     fail(errc::out_of_memory, "dynamic_csr: %zu places wanted, the limit is %zu", places, limit);
 }
 
+constexpr std::size_t most_slack = std::size_t(1) << 31; // of a row: sums of all rows' fit 64 bits
+
 /// Slack of a row of that many entries in a matrix of so many.
 inline std::size_t slack_of(dynamic_slack const& s, std::size_t length, std::size_t entries,
                             std::size_t rows) {
   if (s.function)
-    return s.function(length);
+    return std::min(s.function(length), most_slack);
   if (s.mean)
     return rows == 0 ? 0 : (entries + rows - 1) / rows;
   return static_cast<std::size_t>(s.factor * static_cast<double>(length)) + s.plus;
@@ -232,6 +238,12 @@ inline bool suits_late(dynamic_options const& o) {
          o.duplicates != on_duplicate::combine;
 }
 
+/// Whether a matrix of so many is to begin compact. Where no small batch could come late, rows with
+/// room take its entries one by one.
+inline bool starts_compact(dynamic_options const& o, std::size_t entries) {
+  return suits_late(o) && entries / small_part >= o.late_from;
+}
+
 /// f(k, next) for each late entry, those of a row in order, by threads that share no row; what it
 /// needs of `next` should be asked for.
 template <class V, class I, class F>
@@ -287,6 +299,7 @@ struct dynamic_csr<V, I>::state {
 
   state(dynamic_options const& options, dynamic::dynamic_rows<V, I>&& b)
       : o(options), rows(b.rows), cols(b.cols), a(std::move(b)) {}
+  state(dynamic_options const& options, I n, I m) : o(options), rows(n), cols(m) {}
 
   std::shared_lock<std::shared_mutex> reading() {
     std::lock_guard const in_turn(gate);
@@ -296,24 +309,34 @@ struct dynamic_csr<V, I>::state {
     std::lock_guard const in_turn(gate);
     return std::unique_lock(rows_lock);
   }
+  dynamic::dynamic_rows<V, I> rearranged(dynamic::dynamic_rows<V, I> const& from,
+                                         dynamic_defragment d) const {
+    d.combine = d.combine || o.duplicates == on_duplicate::at_defragmenting;
+    bool const settles = from.late && d.compact && !d.sort && !d.combine;
+    return settles ? dynamic::settled(from, *from.late, o)
+                   : dynamic::defragmented(from.view(), o, d);
+  }
   /// With writers held: the same matrix, arranged anew. Readers go on until it is there.
   void rearrange(dynamic_defragment d) {
-    d.combine = d.combine || o.duplicates == on_duplicate::at_defragmenting;
-    bool const settles = a.late && d.compact && !d.sort && !d.combine;
-    auto b = settles ? dynamic::settled(a, *a.late, o) : dynamic::defragmented(a.view(), o, d);
+    auto b = rearranged(a, d);
     auto const alone = changing();
     std::swap(a, b);
   }
-  /// With writers held, before a change: entries that change in place must not be a snapshot's too,
-  /// and rows must not have left too many places.
-  void tidy(bool in_place) {
-    if (a.late) // with room for entries, unless few come or there may be none
-      rearrange({.compact = in_place || o.limit != SIZE_MAX});
-    bool const shared = in_place && a.snapshots->load(std::memory_order_acquire) > 0;
-    bool const wasteful = o.waste > 0 && static_cast<double>(a.left) >
-                                             o.waste * static_cast<double>(a.entries) + 4096;
+  /// With writers held: what a change is made on, to be the matrix then, or nothing where that is
+  /// the matrix itself. Entries that change in place must not be a snapshot's too, and rows must
+  /// not have left too many places. There is room between rows where there may be and was.
+  std::optional<dynamic::dynamic_rows<V, I>> tidied(bool in_place) const {
+    std::optional<dynamic::dynamic_rows<V, I>> next;
+    bool const tight = o.limit != SIZE_MAX || a.entries > dynamic::most_places<I> / 2;
+    if (a.late) // unless few come
+      next = rearranged(a, {.compact = in_place || tight});
+    auto const& now = next ? *next : a;
+    bool const shared = in_place && now.snapshots->load(std::memory_order_acquire) > 0;
+    bool const wasteful = o.waste > 0 && static_cast<double>(now.left) >
+                                             o.waste * static_cast<double>(now.entries) + 4096;
     if (shared || wasteful)
-      rearrange({});
+      next = rearranged(now, {.compact = tight || !now.row_ptr.empty()});
+    return next;
   }
   void check_entry(char const* op, I i, I j) const {
     if (i < 0 || i >= rows || j < 0 || j >= cols)

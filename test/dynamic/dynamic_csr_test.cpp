@@ -326,8 +326,88 @@ TEST(dynamic_csr, refuses_bad_input_by_name_and_stays_as_it_was) {
   many_segments.segments = 9;
   EXPECT_TRUE(fails_with(errc::unsupported, {"9 segments"}, [&] { matrix(1, 1, many_segments); }));
   EXPECT_TRUE(fails_with(errc::bad_structure, {"-1 rows"}, [] { matrix(-1, 1); }));
+  csr<double> const a = from_lengths(10, std::vector<std::int32_t>(10, 2));
+  for (int const which : {0, 1, 2}) { // whose sums with others would wrap
+    dynamic_options wide = in_rows();
+    if (which == 0)
+      wide.slack.plus = SIZE_MAX;
+    else if (which == 1)
+      wide.width = std::size_t(1) << 63;
+    else
+      wide.slack.function = [](std::size_t) { return SIZE_MAX; };
+    EXPECT_TRUE(fails_with(which == 2 ? errc::overflow : errc::unsupported, {"dynamic_csr"},
+                           [&] { matrix::from_csr(a.view(), wide); }));
+  }
   matrix const moved = std::move(d);
   EXPECT_TRUE(fails_with(errc::bad_structure, {"moved from"}, [&] { d.insert(0, 0, 1); }));
+}
+
+// A page's rest is no room, nor is there any between rows that are arranged anew.
+TEST(dynamic_csr, has_no_more_places_than_its_limit) {
+  csr<double> const full = from_lengths(4, std::vector<std::int32_t>(4, 4));
+  dynamic_options o = in_rows();
+  o.limit = 20;
+  matrix d = matrix::from_csr(full.view(), o);
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"the limit is 20"}, [&] {
+    for (int k = 0; k < 40; ++k)
+      d.insert(0, 0, 1);
+  }));
+  EXPECT_LE(d.shape().entries, 20u);
+  EXPECT_EQ(d.to_csr().val.size(), 16u);
+  o.limit = 1000;
+  csr<double> ten = from_lengths(100, std::vector<std::int32_t>(100, 10));
+  std::int32_t const column = ten.col[0];
+  matrix tight = matrix::adopt(std::move(ten), o);
+  auto const before = tight.snapshot();
+  tight.erase(0, column); // what a snapshot has is copied
+  tight.scale_rows(1, 2);
+  EXPECT_EQ(tight.shape().entries, 999u);
+  EXPECT_EQ(before.entries(), 1000u);
+}
+
+TEST(dynamic_csr, stores_the_same_after_a_batch_that_fails) {
+  dynamic_options o;
+  o.duplicates = on_duplicate::at_defragmenting;
+  o.limit = 40000;
+  matrix d(300, 300, o);
+  std::vector<std::int32_t> const row(200, 5), col(200, 7);
+  std::vector<double> const val(200, 1);
+  for (int k = 0; k < 3; ++k)
+    d.insert(row, col, val);
+  auto const before = stored(d.snapshot());
+  entries const many = some(50000, 300, 300);
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"the limit is 40000"},
+                         [&] { d.insert(many.row, many.col, many.val); }));
+  EXPECT_TRUE(stored(d.snapshot()) == before);
+}
+
+TEST(dynamic_csr, is_the_same_whether_a_snapshot_is_there_or_not) {
+  csr<double> const a = from_lengths(20000, std::vector<std::int32_t>(20000, 37));
+  entries const e = some(1000, 20000, 20000);
+  std::vector<double> const x = roughs(20000, 3);
+  std::vector<double> y[2];
+  for (bool const is_there : {false, true}) {
+    matrix d = matrix::from_csr(a.view());
+    dynamic_snapshot<double> seen;
+    if (is_there)
+      seen = d.snapshot();
+    d.scale_rows(3, .5);
+    d.insert(e.row, e.col, e.val);
+    EXPECT_EQ(d.shape().late, 1000u);
+    y[is_there].resize(20000);
+    spmv(1.0, d, x, 0.0, y[is_there]);
+  }
+  EXPECT_TRUE(same_bits(y[0], y[1]));
+}
+
+TEST(dynamic_csr, leaves_nothing_in_a_snapshot_that_was_moved) {
+  matrix d(3, 3);
+  d.insert(1, 1, 1);
+  auto seen = d.snapshot();
+  auto const moved = std::move(seen);
+  EXPECT_EQ(moved.entries(), 1u);
+  EXPECT_EQ(seen.entries(), 0u); // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(seen.rows(), 0);
 }
 
 TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {

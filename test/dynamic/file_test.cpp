@@ -6,10 +6,12 @@
 #include "support/zoo.hpp"
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 namespace tulle::test::file_test {
 namespace {
@@ -79,11 +81,40 @@ TEST(dynamic_file, refuses_whatever_is_damaged) {
   write(other, later);
   EXPECT_TRUE(
       fails_with(errc::io, {"is of version 2", "reads version 1"}, [&] { matrix::load(other); }));
+  write(other, whole + "x");
+  EXPECT_TRUE(fails_with(errc::io, {"goes on behind its end"}, [&] { matrix::load(other); }));
   write(other, std::string(200, 'x'));
   EXPECT_TRUE(fails_with(errc::io, {"is not a file of"}, [&] { matrix::load(other); }));
   EXPECT_TRUE(fails_with(errc::io, {"cannot be read"}, [&] { matrix::load(f.file("none")); }));
   EXPECT_TRUE(
       fails_with(errc::io, {"cannot be written"}, [&] { d.save(f.file("no/such/folder")); }));
+}
+
+// Sizes whose bytes wrap, with the right checksum.
+TEST(dynamic_file, refuses_sizes_that_no_file_has) {
+  folder const f;
+  std::string const path = f.file("a");
+  using wide = dynamic_csr<double, std::int64_t>;
+  wide d(2, 3);
+  d.insert(1, 1, 1);
+  d.save(path);
+  std::string const whole = bytes_of(path);
+  for (std::size_t const at : {24u, 32u, 40u}) // rows, columns, entries
+    for (std::uint64_t const n : {(std::uint64_t(1) << 61) - 1, std::uint64_t(1) << 60,
+                                  std::uint64_t(1) << 61, std::uint64_t(1) << 63, UINT64_MAX}) {
+      if (at == 32 && n < std::uint64_t(1) << 63)
+        continue; // as many columns as there may be
+      std::string hostile = whole;
+      std::memcpy(hostile.data() + at, &n, sizeof n);
+      auto const crc = static_cast<std::uint32_t>(
+          crc32_z(0, reinterpret_cast<Bytef const*>(hostile.data()), 48));
+      std::memcpy(hostile.data() + 48, &crc, sizeof crc);
+      write(path, hostile);
+      EXPECT_TRUE(fails_with(errc::io, {path}, [&] { wide::load(path); })) << at << ": " << n;
+    }
+  for (int const bits : {60, 61})
+    EXPECT_TRUE(fails_with(errc::out_of_memory, {"could not allocate"},
+                           [=] { wide((std::int64_t(1) << bits) - 2, 1); }));
 }
 
 TEST(dynamic_file, is_whole_whenever_the_process_that_saves_is_killed) {

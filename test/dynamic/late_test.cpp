@@ -151,6 +151,27 @@ TEST(dynamic_late, products_have_the_same_bits_for_every_number_of_threads) {
   EXPECT_EQ(y, std::vector<double>(static_cast<std::size_t>(rows), 4));
 }
 
+TEST(dynamic_late, the_matrix_is_the_same_for_every_number_of_threads) {
+  std::vector<entries> found;
+  std::vector<dynamic_shape> shapes;
+  for (int const threads : {1, 2, 7}) {
+    dynamic_options o = from_one();
+    o.where.threads = threads;
+    matrix d(rows, cols, o);
+    for (unsigned k = 0; k < 12; ++k) {
+      entries const e = some(k == 0 ? 200000 : 9000, k);
+      d.insert(e.row, e.col, e.val);
+      found.push_back(stored(d.snapshot()));
+      shapes.push_back(d.shape());
+    }
+  }
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    EXPECT_TRUE(found[k] == found[k % 12]) << k;
+    EXPECT_EQ(shapes[k].late, shapes[k % 12].late);
+    EXPECT_EQ(shapes[k].compact, shapes[k % 12].compact);
+  }
+}
+
 TEST(dynamic_late, products_with_dense_matrices_have_them) {
   late_matrix const grown(100000, 6000);
   EXPECT_EQ(grown.d.shape().late, 6000u);

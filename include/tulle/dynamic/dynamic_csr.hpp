@@ -34,6 +34,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace tulle {
 
@@ -101,6 +102,16 @@ public:
   using value = V;
   using index = I;
 
+  dynamic_snapshot() = default;
+  dynamic_snapshot(dynamic_snapshot const&) = default;
+  dynamic_snapshot(dynamic_snapshot&& s) noexcept { *this = std::move(s); }
+  dynamic_snapshot& operator=(dynamic_snapshot const&) = default;
+  dynamic_snapshot& operator=(dynamic_snapshot&& s) noexcept { // which is left empty
+    view_ = std::exchange(s.view_, {});
+    owner_ = std::move(s.owner_);
+    return *this;
+  }
+
   I rows() const { return view_.rows; }
   I cols() const { return view_.cols; }
   std::size_t entries() const { return static_cast<std::size_t>(view_.entries); }
@@ -166,6 +177,7 @@ public:
   void insert(I i, I j, V v) { insert({&i, 1}, {&j, 1}, {&v, 1}); }
   void assign(I i, I j, V v) { assign({&i, 1}, {&j, 1}, {&v, 1}); }
   void erase(I i, I j) { erase({&i, 1}, {&j, 1}); }
+  void scale_rows(I i, V factor) { scale_rows({&i, 1}, {&factor, 1}); }
 
   /// All rows in one segment each. Readers go on meanwhile.
   void defragment(dynamic_defragment d = {});
