@@ -40,14 +40,14 @@ void run(recommend_options const& o) {
                   {"layout", name(all.front().layout)},
                   {"considered", list}});
   }
-  fmt::print("{}: {} for {:g} products\n\n  {:<15} {:>10} {:>10} {:>12} {:>10}\n", in.name,
+  fmt::print("{}: {} for {:g} products\n\n  {:<19} {:>10} {:>10} {:>12} {:>10}\n", in.name,
              name(all.front().layout), o.calls, "", "MB", "a call", "conversion", "together");
   for (candidate const& c : all)
     if (c.remark.empty())
-      fmt::print("  {:<15} {:>10.1f} {:>10.2f} {:>12.0f} {:>10.1f}\n", name(c.layout),
+      fmt::print("  {:<19} {:>10.1f} {:>10.2f} {:>12.0f} {:>10.1f}\n", name(c.layout),
                  c.bytes / 1e6, c.call, c.convert, c.total);
     else
-      fmt::print("  {:<15} {}\n", name(c.layout), c.remark);
+      fmt::print("  {:<19} {}\n", name(c.layout), c.remark);
   fmt::print("\nCosts are in products of csr, foretold by the bytes that must move.\n");
 }
 

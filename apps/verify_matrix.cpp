@@ -9,6 +9,7 @@
 #include "apps/support/matrix.hpp"
 #include "apps/support/progress.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
@@ -166,6 +167,18 @@ any_matrix with_other_values(any_matrix const& a) {
   });
 }
 
+// Why a layout may refuse a matrix: it would pad without measure, or keeps one triangle of what is
+// not symmetric. Any other refusal is a fault, and has no such reason.
+char const* allowed_reason(error const& e) {
+  std::string_view const what = e.what();
+  auto const says = [&](char const* words) { return what.find(words) != what.npos; };
+  if (e.code() != errc::unsupported)
+    return nullptr;
+  if (says("symmetric storage of a matrix"))
+    return "not symmetric";
+  return says("option limit") && says("bytes") ? "beyond its limit" : nullptr;
+}
+
 template <class V>
 bool is_nan(V v) {
   return std::isnan(std::real(v)) || std::isnan(std::imag(v));
@@ -252,6 +265,11 @@ private:
       out_.failures.push_back(type_ + " " + std::move(message));
   }
 
+  void note(std::string text) { // once: types have most in common
+    if (std::find(out_.notes.begin(), out_.notes.end(), text) == out_.notes.end())
+      out_.notes.push_back(std::move(text));
+  }
+
   // A check is a call that returns what is wrong, or nothing.
   template <class F>
   void check(std::string const& what, F&& f) {
@@ -273,8 +291,10 @@ private:
         b = convert(as_read, l);
         b.validate();
       } catch (error const& e) {
-        if (e.code() != errc::unsupported) // a layout may refuse what it would pad without measure
+        char const* const reason = allowed_reason(e);
+        if (!reason)
           throw;
+        note(layout_name + ": " + reason);
       }
       return std::string();
     });

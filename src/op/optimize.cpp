@@ -6,12 +6,16 @@
 #include "tulle/op/optimize.hpp"
 
 #include "tulle/core/error.hpp"
+#include "tulle/format/bcsr.hpp"
 #include "tulle/format/detail/counting_sort.hpp"
+#include "tulle/format/detail/symmetric.hpp"
 
 #include "dispatch/format.hpp"
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 
 namespace tulle {
 namespace {
@@ -23,16 +27,16 @@ constexpr std::size_t sample_stretches = 8;
 
 // What a kernel was seen to reach of the bound by its own bytes, where x is read in order or
 // nearly (the mean of poisson2d5:4000 and poisson3d27:160; of coo and csc poisson3d27:100, of
-// panels fem and lattice), and where it is not (rmat:18:16; of scsr lattice; of ell, which
-// refuses rmat, a guess). Double, 32-bit indices, two threads of Zen 4. dia's `far`, panels and
-// scsr are from another run, the latter two scaled by what csr or cmrs had in both; so is the
-// jds family, from poisson2d5:1000, fem:60000 and rmat:17:16, the bicrs family, from banded,
-// poisson2d5:1000 and rmat:17:16 on one thread, and csr_adaptive, brc, acsr, scoo, bcoo and
-// bccoo, from poisson2d5:2000, fem:60000 and rmat:18:16, the last three scaled by what csr had, as
-// is csr_pool, from poisson2d5:2000, poisson3d27:100 and rmat:18:16 on one thread.
-// Conversion, in products of csr, is a guess: on fem:60000, best of a loop, csr5 2.8, sell 5.6,
-// bcsr 7.7, hyb 8.9, cmrs 9.8; medians of a benchmark, which come to twice that, csc 13, ell 23,
-// dia 31, scsr 33.
+// panels fem and lattice, of scsr all four, since it is slower than csr on the latter two), and
+// where it is not (rmat:18:16; of scsr lattice; of ell, which refuses rmat, a guess). Double,
+// 32-bit indices, two threads of Zen 4. dia's `far`, panels and scsr are from another run, the
+// latter two scaled by what csr or cmrs had in both; so is the jds family, from poisson2d5:1000,
+// fem:60000 and rmat:17:16, the bicrs family, from banded, poisson2d5:1000 and rmat:17:16 on one
+// thread, and csr_adaptive, brc, acsr, scoo, bcoo and bccoo, from poisson2d5:2000, fem:60000 and
+// rmat:18:16, the last three scaled by what csr had, as is csr_pool, from poisson2d5:2000,
+// poisson3d27:100 and rmat:18:16 on one thread. Conversion, in products of csr, is a guess: on
+// fem:60000, best of a loop, csr5 2.8, sell 5.6, bcsr 7.7, hyb 8.9, cmrs 9.8; medians of a
+// benchmark, which come to twice that, csc 13, ell 23, dia 31, scsr 33.
 struct experience {
   double near;
   double far;
@@ -66,7 +70,7 @@ experience experience_of(format f) {
   case format::panels:
     return {.75, .73, 40};
   case format::scsr:
-    return {.59, .20, 40};
+    return {.47, .20, 40};
   case format::jds:
     return {.74, .57, 10};
   case format::jds_csr:
@@ -97,6 +101,29 @@ experience experience_of(format f) {
   return {.9, .4, 15};
 }
 
+// Caches of the machine that all this was seen on. What they hold comes faster than a kernel of one
+// triangle can take it.
+constexpr double last_cache = 32 << 20;
+
+// The same of one triangle, from docs/benchmarks.md and another run: dia on the two grids, bcsr of
+// blocks on fem and banded:2000000:4, .82 and .51, sell on poisson2d5:1000. Blocks of one entry are
+// scsr under another name. Where the last cache has room for both triangles (lattice,
+// banded:100000:4) one triangle in dia takes 1.3 to 3 times as long as both: 1.5 times here, and
+// bcsr alike. `far` is half of what both triangles reach, a guess.
+experience experience_of_triangle(format f, int block_side, bool is_cached) {
+  switch (f) {
+  case format::dia:
+    return {is_cached ? .44 : .81, .12, 30};
+  case format::bcsr:
+    return block_side == 1 ? experience_of(format::scsr)
+                           : experience{is_cached ? .36 : .67, .23, 20};
+  case format::sell:
+    return {.30, .20, 15};
+  default:
+    return experience_of(f);
+  }
+}
+
 // Where the share of entries far from those before lies between these, so does what is reached.
 // Shares: poisson3d27 .04, fem .07, poisson2d5 .08, lattice .10, circuit .26, rmat 18 .80, lp .98.
 constexpr double near_share = .1;
@@ -120,8 +147,11 @@ void for_each_stretch(csr_view<V, I, O> const& a, F&& f) {
           std::upper_bound(a.row_ptr, a.row_ptr + rows, static_cast<O>(entry)) - a.row_ptr - 1);
     };
     std::size_t const first = nnz / sample_stretches * s;
-    std::size_t const begin = row_of(first);
+    std::size_t begin = row_of(first);
     std::size_t const end = row_of(first + sample_entries / sample_stretches);
+    // Where blocks of 1 to 4, 6 or 8 rows begin.
+    if (constexpr std::size_t unit = 24; end > begin + 8 * unit)
+      begin -= begin % unit;
     f(begin, end > begin ? end : begin + 1);
   }
 }
@@ -144,14 +174,163 @@ double foretell(csr_view<V, I, O> const& a, layout const& l, cpu const& where) {
   return hub == 0 ? 0 : bytes / hub * static_cast<double>(detail::bytes_of(a));
 }
 
+/// Whether a matrix equals its transpose, found when somebody asks.
+template <class V, class I, class O>
+class symmetry {
+public:
+  symmetry(csr_view<V, I, O> const& a, cpu const& where) : a_(a), where_(where) {}
+  /// The canonical form of a matrix that does. errc::unsupported says why another does not.
+  csr_view<V, I, O> const& checked(char const* format) {
+    detail::check_square(format, a_.rows, a_.cols);
+    if (!canonical_) {
+      canonical_.emplace(a_, where_);
+      lone_ = detail::find_lone(canonical_->view, where_);
+    }
+    if (lone_.found)
+      detail::refuse_lone(format, lone_);
+    return canonical_->view;
+  }
+
+private:
+  csr_view<V, I, O> const& a_;
+  cpu const& where_;
+  std::optional<detail::canonical<V, I, O>> canonical_;
+  detail::lone_entry<V, I> lone_;
+};
+
+/// Whether a layout keeps one triangle, and what keeps that triangle alone in the same way.
+struct triangle_layout {
+  bool is_one = false;
+  layout of_lower;
+
+  explicit triangle_layout(layout const& l) : is_one(l.format == format::scsr), of_lower(l.format) {
+    if (is_one) {
+      of_lower.format = format::csr;
+      return;
+    }
+    double limit = 8; // by default in all that have it
+    std::string_view rest = l.options;
+    while (!rest.empty()) {
+      std::string_view const one = rest.substr(0, rest.find(':'));
+      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+      if (one.starts_with("symmetric="))
+        is_one = one == "symmetric=true";
+      else if (one.starts_with("limit="))
+        limit = std::strtod(std::string(one.substr(6)).c_str(), nullptr);
+      else
+        add(std::string(one));
+    }
+    add("limit=" + std::to_string(2 * limit)); // of csr's bytes, which are half of the matrix's
+    if (l.format == format::sell)
+      add("split=0");
+  }
+  void add(std::string const& option) {
+    of_lower.options += (of_lower.options.empty() ? "" : ":") + option;
+  }
+};
+
+/// What is on and below the diagonal in rows [first, last) of a canonical matrix.
+template <class V, class I, class O>
+csr<V, I, O> lower_stretch(csr_view<V, I, O> const& a, std::size_t first, std::size_t last,
+                           cpu const& where) {
+  csr<V, I, O> l(unchecked, static_cast<I>(last - first), a.cols,
+                 array<O>(last - first + 1, where.memory), {}, {});
+  l.row_ptr[0] = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    I const* const begin = a.col + a.row_ptr[i];
+    I const* const end = std::upper_bound(begin, a.col + a.row_ptr[i + 1], static_cast<I>(i));
+    l.row_ptr[i - first + 1] = static_cast<O>(l.row_ptr[i - first] + (end - begin));
+  }
+  l.col = array<I>(static_cast<std::size_t>(l.row_ptr[last - first]), where.memory);
+  l.val = array<V>(l.col.size(), where.memory);
+  for (std::size_t i = first; i < last; ++i) {
+    O const length = static_cast<O>(l.row_ptr[i - first + 1] - l.row_ptr[i - first]);
+    std::copy_n(a.col + a.row_ptr[i], length, l.col.data() + l.row_ptr[i - first]);
+    std::copy_n(a.val + a.row_ptr[i], length, l.val.data() + l.row_ptr[i - first]);
+  }
+  return l;
+}
+
+/// The bytes of dia's strays, which it keeps of both triangles.
+std::size_t stray_bytes(any_matrix const& m) {
+  std::size_t bytes = 0;
+  for (dispatch::array_of const& a : dispatch::arrays_of(m.ref()))
+    bytes += std::string_view(a.name).starts_with("stray_") ? a.bytes() : 0;
+  return bytes;
+}
+
+struct foretold {
+  double bytes;
+  experience seen;
+};
+
+/// The same for a layout of one triangle. A stretch of rows has no such layout, but its lower
+/// triangle has one that takes the same bytes; squares on the diagonal would do, if they did not
+/// miss all that is far from it.
+template <class V, class I, class O>
+foretold foretell_triangle(csr_view<V, I, O> const& a, layout const& l, triangle_layout t,
+                           cpu const& where) {
+  int side = 1;
+  bool is_chosen = false;
+  if (l.format == format::bcsr) {
+    bcsr_options const o =
+        detail::checked_bcsr_options(detail::parse_options<bcsr_options>("bcsr", l.options));
+    is_chosen = o.rows == 0;
+    side = detail::choose_block_shape(a, o.rows, o.cols, true).height;
+    for (char const* const name : {"rows=", "cols="})
+      t.add(name + std::to_string(side));
+  }
+  auto const with = [&](double bytes) -> foretold {
+    double const both = 2 * bytes + 2. * sizeof(V) * static_cast<double>(a.rows);
+    return {bytes, experience_of_triangle(l.format, side, both <= last_cache)};
+  };
+  if (static_cast<std::size_t>(a.nnz) <= sample_entries)
+    return with(static_cast<double>(convert(matrix_ref(a), l, where).bytes()));
+  double bytes = 0, hub = 0, rows = 0, diagonal = 0;
+  for_each_stretch(a, [&](std::size_t first, std::size_t last) {
+    csr<V, I, O> const part = lower_stretch(a, first, last, where);
+    auto const view = part.view();
+    any_matrix const made = convert(matrix_ref(view), t.of_lower, where);
+    bytes += static_cast<double>(made.bytes() + stray_bytes(made));
+    hub += static_cast<double>(part.bytes());
+    rows += static_cast<double>(last - first);
+    for (std::size_t i = first; i < last; ++i) {
+      O const end = part.row_ptr[i - first + 1];
+      diagonal += end != part.row_ptr[i - first] && part.col[end - 1] == static_cast<I>(i);
+    }
+  });
+  auto const n = static_cast<double>(a.rows);
+  double const entries = (static_cast<double>(a.nnz) + n * diagonal / rows) / 2;
+  double const csr_bytes = entries * (sizeof(V) + sizeof(I)) + (n + 1) * sizeof(O);
+  if (is_chosen && bytes > hub) { // then bcsr takes single entries
+    bytes = hub;
+    side = 1;
+  }
+  return with(hub == 0 ? 0 : bytes / hub * csr_bytes);
+}
+
 template <class V, class I, class O>
 std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_options const& o,
                                        cpu const& where) {
   std::vector<layout> among = o.among;
   if (among.empty()) {
     among.assign(std::begin(all_formats), std::end(all_formats));
-    among.emplace_back(format::dia, "shared=true"); // coefficients may repeat, and often do
+    among.emplace_back(format::dia, "shared=true");    // coefficients may repeat, and often do
+    for (format const f : {format::dia, format::bcsr}) // where one triangle saves time
+      among.emplace_back(f, "symmetric=true");
   }
+  [[maybe_unused]] symmetry twins(a, where);
+  auto const look_at = [&](layout const& l) -> foretold {
+    if (l.format == format::csr)
+      return {static_cast<double>(detail::bytes_of(a)), experience_of(l.format)};
+    if constexpr (std::is_floating_point_v<V>) // others have no such layouts
+      if (triangle_layout const t(l); t.is_one) {
+        csr_view<V, I, O> const none;
+        convert(matrix_ref(none), l, where); // whether there is such a layout at all
+        return foretell_triangle(twins.checked(name(l.format)), l, t, where);
+      }
+    return {foretell(a, l, where), experience_of(l.format)};
+  };
   double const vectors =
       static_cast<double>(sizeof(V)) * (static_cast<double>(a.rows) + static_cast<double>(a.cols));
   double const share = detail::far_share(a.col, static_cast<std::size_t>(a.nnz));
@@ -161,11 +340,10 @@ std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_opti
   for (layout const& l : among) {
     candidate c{l, 0, 0, 0, 0, ""};
     try {
-      c.bytes = l.format == format::csr ? static_cast<double>(detail::bytes_of(a))
-                                        : foretell(a, l, where);
-      experience const e = experience_of(l.format);
-      c.call = hub == 0 ? 1 : (c.bytes + vectors) / reached(e, share) / hub;
-      c.convert = e.convert;
+      foretold const f = look_at(l);
+      c.bytes = f.bytes;
+      c.call = hub == 0 ? 1 : (c.bytes + vectors) / reached(f.seen, share) / hub;
+      c.convert = f.seen.convert;
       c.total = c.convert + o.calls * c.call;
     } catch (error const& e) {
       if (e.code() != errc::unsupported && e.code() != errc::overflow)
@@ -226,10 +404,10 @@ std::string optimized::why() const {
   for (candidate const& c : considered_) {
     if (c.remark.empty())
       std::snprintf(line, sizeof line,
-                    "%-15s %8.1f MB  a call %5.2f of csr, conversion %.0f calls\n",
+                    "%-19s %8.1f MB  a call %5.2f of csr, conversion %.0f calls\n",
                     name(c.layout).c_str(), c.bytes / 1e6, c.call, c.convert);
     else
-      std::snprintf(line, sizeof line, "%-15s ", name(c.layout).c_str());
+      std::snprintf(line, sizeof line, "%-19s ", name(c.layout).c_str());
     text += line;
     if (!c.remark.empty())
       text += c.remark + "\n";

@@ -17,6 +17,13 @@ class Verify(CommandLine):
         self.assertIn("c64_i64", found["matrices"][1]["types"])
         self.assertGreater(found["matrices"][0]["checks"], 100)
 
+    def test_refusals_are_noted(self):
+        one_sided, grid = self.good_json("verify", "gen:rmat:6:4", "gen:poisson2d5:20")["matrices"]
+        self.assertIn("scsr: not symmetric", one_sided["notes"])
+        self.assertIn("dia:symmetric=true: not symmetric", one_sided["notes"])
+        self.assertEqual(len(set(one_sided["notes"])), len(one_sided["notes"]))
+        self.assertEqual(grid["notes"], [])
+
     def test_one_line_each(self):
         lines = self.good("verify", self.write("small.mtx", SMALL), "gen:rmat:6:4").splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["OK", "OK"])

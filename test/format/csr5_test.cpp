@@ -172,6 +172,36 @@ TEST(csr5, options_that_cannot_be_are_refused_by_name) {
   refused({.omega = 64, .sigma = std::numeric_limits<int>::max()}, {"sigma is 2147483647"});
 }
 
+// Sec. 6.3.2: r steps up to r entries a row, as many as entries up to s, s up to t, then u. Here r
+// and s are 16, so that the second case has no place of its own; t is 256, and u 16, for warps 4.
+TEST(csr5, steps_follow_the_length_of_rows) {
+  auto const sigma = [](int omega, std::size_t rows, std::size_t nnz) {
+    return detail::csr5_layout<double>({.omega = omega}, rows, nnz).sigma;
+  };
+  for (int const omega : {4, 8}) // 16 on every CPU
+    for (std::size_t const length : {0, 1, 15, 16, 17, 100, 256, 257, 5000})
+      EXPECT_EQ(sigma(omega, 10, 10 * length), 16) << omega << " " << length;
+  for (std::size_t const length : {0, 1, 15, 16, 17, 100, 256})
+    EXPECT_EQ(sigma(32, 10, 10 * length), 16) << length;
+  for (std::size_t const length : {257, 5000})
+    EXPECT_EQ(sigma(32, 10, 10 * length), 4) << length;
+  EXPECT_EQ(sigma(32, 10, 2561), 4); // 256.1 on average
+  EXPECT_EQ(sigma(4, 0, 0), 16);
+  EXPECT_EQ(detail::csr5_layout<float>({}, 1, 1).omega, 8); // 256 bits
+  EXPECT_EQ(detail::csr5_layout<double>({}, 1, 1).omega, 4);
+  EXPECT_EQ(detail::csr5_layout<double>({.omega = 32, .sigma = 7}, 1, 1000).sigma, 7); // asked for
+}
+
+TEST(csr5, conversion_takes_the_steps_that_follow) {
+  csr<double> const near = from_lengths(300, std::vector<std::int32_t>(8, 256));
+  csr<double> const far = from_lengths(300, std::vector<std::int32_t>(8, 257));
+  EXPECT_EQ(csr5<double>::from_csr(near.view()).sigma, 16);
+  EXPECT_EQ(csr5<double>::from_csr(far.view()).sigma, 16);
+  EXPECT_EQ(csr5<double>::from_csr(near.view(), {.omega = 32}).sigma, 16);
+  EXPECT_EQ(csr5<double>::from_csr(far.view(), {.omega = 32}).sigma, 4);
+  EXPECT_EQ(csr5<double>::from_csr(csr<double>(far), {.omega = 32}).sigma, 4); // in place
+}
+
 // Every number of lanes with the most steps that fit a word: all bits of it in use.
 TEST(csr5, the_largest_tiles_round_trip) {
   csr<double> const a = from_lengths(500, std::vector<std::int32_t>(300, 7));

@@ -5,11 +5,15 @@
 #include "tulle/format/dia.hpp"
 
 #include "support/expect.hpp"
+#include "support/memory.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 #include <limits>
+#include <thread>
 
 namespace tulle::test::dia_test {
 namespace {
@@ -330,6 +334,88 @@ TEST(dia, shared_is_the_same_for_every_number_of_threads) {
     EXPECT_EQ(
         dia<double>::from_csr(a.view(), {.block = 2, .shared = true}, cpu{.threads = threads}), m)
         << threads;
+}
+
+TEST(dia, shared_is_made_and_refilled_in_the_memory_that_was_given) {
+  auto const with_strays = [](double other) { // two in twelve rows
+    std::vector<std::vector<std::pair<std::int32_t, double>>> rows(12);
+    for (std::int32_t i = 0; i < 12; ++i)
+      rows[static_cast<std::size_t>(i)] = {{i, i == 6 ? other : 2}};
+    rows[2].push_back({9, other});
+    rows[3].push_back({7, 5});
+    return from_rows(12, rows);
+  };
+  dia_options const o{.block = 4, .shared = true};
+  failing_memory memory;
+  cpu const where{.threads = 1, .memory = &memory};
+  {
+    auto m = dia<double>::from_csr(with_strays(2).view(), o, where);
+    ASSERT_EQ(m.stray_val.size(), 2u);
+    EXPECT_EQ(memory.outstanding(), m.bytes());
+    m.refill(with_strays(3).view(), where);
+    EXPECT_EQ(m, dia<double>::from_csr(with_strays(3).view(), o));
+    EXPECT_EQ(memory.outstanding(), m.bytes());
+    memory.fail_at(SIZE_MAX);
+    m.refill(with_strays(4).view(), where);
+    auto const before = m;
+    for (std::size_t k = 1, all = memory.allocations(); k <= all; ++k) {
+      memory.fail_at(k);
+      EXPECT_TRUE(fails_with(errc::out_of_memory, {}, [&] {
+        m.refill(with_strays(9).view(), where);
+      })) << k;
+      EXPECT_EQ(m, before) << k;
+      EXPECT_EQ(memory.outstanding(), m.bytes()) << k;
+    }
+  }
+  EXPECT_EQ(memory.outstanding(), 0u);
+}
+
+/// Takes its time, and knows whether a thread came while another was there.
+class lonely_memory final : public std::pmr::memory_resource {
+public:
+  bool was_shared() const { return was_shared_; }
+  std::size_t visits() const { return visits_; }
+
+private:
+  template <class F>
+  auto alone(F&& f) {
+    if (inside_.fetch_add(1) != 0)
+      was_shared_ = true;
+    ++visits_;
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    struct leave {
+      std::atomic<int>& inside;
+      ~leave() { inside.fetch_sub(1); }
+    } const at_end{inside_};
+    return f();
+  }
+  void* do_allocate(std::size_t size, std::size_t alignment) override {
+    return alone([&] { return ::operator new (size, std::align_val_t{alignment}); });
+  }
+  void do_deallocate(void* p, std::size_t, std::size_t alignment) override {
+    alone([&] { ::operator delete (p, std::align_val_t{alignment}); });
+  }
+  bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
+    return this == &other;
+  }
+  std::atomic<int> inside_{0};
+  std::atomic<bool> was_shared_{false};
+  std::atomic<std::size_t> visits_{0};
+};
+
+TEST(dia, shared_asks_for_memory_by_one_thread_at_a_time) {
+  std::vector<std::vector<std::pair<std::int32_t, double>>> rows(200'000);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = {{static_cast<std::int32_t>(i), static_cast<double>(i * i % 1013)}};
+  csr<double> const a = from_rows(static_cast<std::int32_t>(rows.size()), rows);
+  lonely_memory memory;
+  cpu const where{.threads = 4, .memory = &memory};
+  auto m = dia<double>::from_csr(a.view(), {.block = 2, .shared = true}, where);
+  EXPECT_FALSE(memory.was_shared());
+  EXPECT_GT(memory.visits(), 4u * 4); // four parts had tables that grew
+  m.refill(a.view(), where);
+  EXPECT_FALSE(memory.was_shared());
+  EXPECT_EQ(m.to_csr(), a);
 }
 
 TEST(dia, what_is_not_shared_as_it_says_is_refused) {

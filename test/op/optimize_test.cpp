@@ -8,6 +8,7 @@
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace tulle::test::optimize_test {
@@ -26,7 +27,7 @@ TEST(optimize, multiplies_as_the_matrix_it_was_made_of) {
 
 TEST(optimize, looks_at_every_format_and_says_so) {
   optimized const best = optimize(find("banded").matrix);
-  EXPECT_EQ(best.considered().size(), format_count + 1); // one in two layouts
+  EXPECT_EQ(best.considered().size(), format_count + 3); // dia in three layouts, bcsr in two
   for (format const f : all_formats)
     EXPECT_NE(best.why().find(name(f)), std::string::npos) << name(f);
   EXPECT_EQ(best.considered().front().layout.format, best.format());
@@ -70,6 +71,100 @@ TEST(recommend, foretells_the_bytes_of_large_matrices) {
     double const bytes = static_cast<double>(convert(matrix_ref(view), c.layout).bytes());
     EXPECT_NEAR(c.bytes / bytes, 1, .15) << name(c.layout);
   }
+}
+
+/// What was said of that layout.
+candidate of(std::vector<candidate> const& all, std::string const& layout) {
+  for (candidate const& c : all)
+    if (name(c.layout) == layout)
+      return c;
+  return {{}, 0, 0, 0, 0, "nobody looked at " + layout};
+}
+
+// 449 thousand entries: more than are converted whole.
+TEST(optimize, takes_one_triangle_of_large_symmetric_matrices) {
+  csr<double> const a = generate("poisson2d5:300");
+  for (char const* const text :
+       {"dia:symmetric=true", "bcsr:symmetric=true", "bcsr:rows=2:symmetric=true",
+        "sell:symmetric=true", "sell:sigma=64:symmetric=true:chunk=4", "scsr"}) {
+    optimized const best = optimize(a, {.among = {layout::parse(text)}});
+    ASSERT_EQ(best.considered().size(), 1u) << text;
+    candidate const& c = best.considered().front();
+    EXPECT_EQ(c.remark, "") << text;
+    EXPECT_NEAR(c.bytes / static_cast<double>(best.bytes()), 1, .05) << text;
+  }
+  for (candidate const& c : recommend(any_matrix(a).ref()))
+    EXPECT_EQ(c.remark, "") << name(c.layout);
+}
+
+// Blocks, and entries far from the diagonal; the rows of a stretch begin anywhere.
+TEST(recommend, foretells_the_bytes_of_one_triangle) {
+  for (char const* const text : {"fem:10000", "lattice:100000", "poisson3d27:40"}) {
+    any_matrix const a(csr<double>(generate(text)));
+    for (char const* const l :
+         {"dia:symmetric=true", "bcsr:symmetric=true", "sell:symmetric=true", "scsr"}) {
+      auto const all = recommend(a.ref(), {.among = {layout::parse(l)}});
+      EXPECT_EQ(all[0].remark, "") << text << " " << l;
+      double const bytes = static_cast<double>(convert(a, layout::parse(l)).bytes());
+      EXPECT_NEAR(all[0].bytes / bytes, 1, .1) << text << " " << l;
+    }
+  }
+}
+
+// Fewer bytes are less time where they come from memory, and the kernel keeps up with that.
+TEST(optimize, takes_one_triangle_where_that_saves_time) {
+  EXPECT_EQ(name(optimize(generate("fem:60000")).considered().front().layout),
+            "bcsr:symmetric=true");
+  std::vector<candidate> const large = recommend(any_matrix(generate("poisson3d27:60")).ref());
+  EXPECT_LT(of(large, "dia:symmetric=true").call, of(large, "dia").call);
+  EXPECT_LT(of(large, "scsr").bytes, of(large, "csr").bytes);
+  EXPECT_GE(of(large, "scsr").call, of(large, "csr").call);
+  EXPECT_GE(of(large, "bcsr:symmetric=true").call, of(large, "bcsr").call); // of single entries
+  std::vector<candidate> const cached = recommend(any_matrix(generate("poisson3d27:30")).ref());
+  EXPECT_LT(of(cached, "dia:symmetric=true").bytes, of(cached, "dia").bytes);
+  EXPECT_GT(of(cached, "dia:symmetric=true").call, of(cached, "dia").call);
+}
+
+TEST(recommend, says_why_there_is_no_triangle) {
+  csr<double> a = generate("poisson2d5:300");
+  auto const said = [](csr<double> const& m, std::string const& l) {
+    return of(recommend(any_matrix(m).ref()), l).remark;
+  };
+  for (char const* const l : {"dia:symmetric=true", "bcsr:symmetric=true", "scsr"}) {
+    EXPECT_NE(said(generate("rmat:15:16"), l).find("of a matrix whose ("), std::string::npos) << l;
+    EXPECT_NE(said(generate("lp:200:60000:10"), l).find("200 rows and 60000 columns"),
+              std::string::npos)
+        << l;
+  }
+  a.val[1] = 7; // of (0, 1)
+  EXPECT_NE(said(a, "dia:symmetric=true").find("(0, 1) is 7 and (1, 0) is -1"), std::string::npos);
+  // The last row alone.
+  a = generate("poisson2d5:300");
+  a.val[a.val.size() - 2] = 7;
+  EXPECT_NE(said(a, "scsr").find("(89998, 89999) is -1 and (89999, 89998) is 7"),
+            std::string::npos);
+}
+
+TEST(recommend, options_of_a_triangle_that_cannot_be_are_refused_by_name) {
+  any_matrix const a(csr<double>(generate("poisson2d5:300")));
+  auto const said = [&](char const* l) {
+    return recommend(a.ref(), {.among = {layout::parse(l)}})[0].remark;
+  };
+  EXPECT_NE(said("dia:symmetric=true:shared=true").find("symmetric and shared"), std::string::npos);
+  EXPECT_NE(said("bcsr:rows=2:cols=3:symmetric=true").find("square"), std::string::npos);
+  EXPECT_NE(said("csr5:symmetric=true").find("no option"), std::string::npos);
+  EXPECT_NE(said("dia:symmetric=maybe").find("true or false"), std::string::npos);
+  EXPECT_EQ(said("dia:symmetric=false"), "");
+}
+
+TEST(recommend, takes_one_triangle_of_rows_in_any_order) {
+  csr<double> a = generate("poisson2d5:300");
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i) {
+    std::reverse(a.col.data() + a.row_ptr[i], a.col.data() + a.row_ptr[i + 1]);
+    std::reverse(a.val.data() + a.row_ptr[i], a.val.data() + a.row_ptr[i + 1]);
+  }
+  optimized const best = optimize(a, {.among = {layout(format::dia, "symmetric=true")}});
+  EXPECT_EQ(best.considered().front().remark, "");
 }
 
 TEST(optimize, takes_every_type_and_format) {

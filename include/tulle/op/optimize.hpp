@@ -18,8 +18,9 @@
 namespace tulle {
 
 struct optimize_options {
-  double calls = 1000;         ///< products that the conversion has to pay for
-  std::vector<layout> among{}; ///< empty: every format by default, and dia of shared stretches
+  double calls = 1000; ///< products that the conversion has to pay for
+  /// Empty: every format by default, dia of shared stretches, and one triangle in dia and bcsr.
+  std::vector<layout> among{};
 };
 
 /// One layout that was looked at. Costs are in products of csr.

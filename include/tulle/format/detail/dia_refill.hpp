@@ -159,22 +159,22 @@ bool dia_holds(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, std:
   return good;
 }
 
-/// The values of blocks [b, end) of a, whose entries m holds.
+/// The values of blocks [b, end) of a, whose entries m holds: those on diagonals to `all`, a place
+/// for each slot, the others to `strays`.
 template <class Dia, class V, class I, class O>
-void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size_t b,
-                std::size_t end) {
+void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, V* all, V* strays,
+                std::size_t b, std::size_t end) {
   auto const block = static_cast<std::size_t>(g.block);
   dia_strays at(m.stray_row, m.stray_ptr, g.first_row(b));
   auto const run = [&](dia_run const& r) {
     std::size_t const n = strays_at(m, at.row, r.row);
-    V* const out =
-        m.val.data() + static_cast<std::size_t>(m.block_ptr[r.block]) * block + r.row % block;
+    V* const out = all + static_cast<std::size_t>(m.block_ptr[r.block]) * block + r.row % block;
     if (is_mostly_stray(m, r.diagonals, n)) {
       V const* const val = a.val + r.entry;
       dia_stretches(
           m, r, at, n,
           [&](std::size_t k, std::size_t stray, std::size_t count) {
-            std::copy_n(val + k, count, m.stray_val.data() + stray);
+            std::copy_n(val + k, count, strays + stray);
           },
           [&](std::size_t k, std::size_t d) { out[d * block] = val[k]; });
     } else {
@@ -183,7 +183,7 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size
           [&](std::size_t k, std::size_t d) { dia_copy(r, a.val, k, out + d * block); },
           [&](std::size_t k, std::size_t j) {
             for (std::size_t i = 0; i < r.rows; ++i)
-              m.stray_val[at.entry + i * n + j] = a.val[k + i * r.length];
+              strays[at.entry + i * n + j] = a.val[k + i * r.length];
           });
     }
     at.row += n != 0 ? r.rows : 0;
@@ -193,7 +193,7 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size
     dia_range const here(g, m.diagonal.data(), m.diagonal.size(), b);
     if (is_whole(m, g, here, b, at.row, a.row_ptr)) {
       V const* const from = a.val + a.row_ptr[g.first_row(b)];
-      V* const to = m.val.data() + static_cast<std::size_t>(m.block_ptr[b]) * block;
+      V* const to = all + static_cast<std::size_t>(m.block_ptr[b]) * block;
       for (std::size_t d = 0; d < here.count; ++d) {
         ask_for(from + (here.count + d) * block, block);
         for (std::size_t i = 0; i < block; ++i)
@@ -209,16 +209,6 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia& m, std::size
 
 template <class V, class I, class O>
 void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  if (!shared.empty()) { // of other values, others are the same
-    dia all = *this;
-    all.val = array<V>(checked_mul(shared.size(), static_cast<std::size_t>(block), "dia"), V{},
-                       where.memory);
-    all.shared = {};
-    all.refill(a, where);
-    detail::dia_share(all, where);
-    *this = std::move(all);
-    return;
-  }
   detail::dia_grid const g{rows, cols, block};
   int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
   auto const each_part = [&](csr_view<V, I, O> const& c, auto&& f) {
@@ -235,8 +225,24 @@ void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
     });
     return good;
   };
+  auto const fill_to = [&](csr_view<V, I, O> const& c, array<V>& all, array<V>& strays) {
+    each_part(c, [&](std::size_t b, std::size_t end) {
+      detail::dia_refill(c, g, *this, all.data(), strays.data(), b, end);
+    });
+  };
   auto const fill = [&](csr_view<V, I, O> const& c) {
-    each_part(c, [&](std::size_t b, std::size_t end) { detail::dia_refill(c, g, *this, b, end); });
+    if (shared.empty())
+      return fill_to(c, val, stray_val);
+    // Of other values, others are the same. Made beside the old ones, which stay if that fails.
+    auto const slots = static_cast<std::size_t>(block);
+    array<V> all(checked_mul(shared.size(), slots, "dia"), V{}, where.memory);
+    array<V> strays(stray_val.size(), where.memory);
+    array<O> which;
+    fill_to(c, all, strays);
+    detail::dia_share(all, which, slots, where);
+    val = std::move(all);
+    shared = std::move(which);
+    stray_val = std::move(strays);
   };
   if (!symmetric)
     return detail::refill_if("dia", rows, cols, nnz, a, where, is, fill);

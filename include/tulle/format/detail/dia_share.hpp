@@ -9,17 +9,27 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 
 namespace tulle::detail {
 
 /// The different ones among stretches of `block` values, in the order in which they came: a hash
-/// table over them. They are compared by their bits.
+/// table over them. They are compared by their bits. Memory is taken and given back by one thread
+/// at a time, as it may know no other.
 template <class V>
 class stretch_set {
 public:
   /// `kept` is where they are put, one behind the other.
-  stretch_set(V* kept, std::size_t block, std::pmr::memory_resource* memory)
-      : kept_(kept), block_(block), table_(64, std::size_t(0), memory), memory_(memory) {}
+  stretch_set(V* kept, std::size_t block, cpu const& where, std::mutex& one_at_a_time)
+      : kept_(kept), block_(block), memory_(where.memory), one_at_a_time_(one_at_a_time) {
+    new_table(64);
+  }
+  stretch_set(stretch_set const&) = delete;
+  stretch_set& operator=(stretch_set const&) = delete;
+  ~stretch_set() {
+    std::lock_guard const lock(one_at_a_time_);
+    table_ = {};
+  }
 
   std::size_t size() const { return size_; }
 
@@ -49,8 +59,15 @@ private:
     std::uint64_t const h = (lane[0] ^ lane[1] * 3 ^ lane[2] * 5 ^ lane[3] * 7);
     return static_cast<std::size_t>(h ^ h >> 29);
   }
+  void new_table(std::size_t size) {
+    {
+      std::lock_guard const lock(one_at_a_time_);
+      table_ = array<std::size_t>(size, memory_);
+    }
+    std::fill(table_.begin(), table_.end(), std::size_t(0));
+  }
   void grow() {
-    table_ = array<std::size_t>(2 * table_.size(), std::size_t(0), memory_);
+    new_table(2 * table_.size());
     for (std::size_t k = 0; k < size_; ++k) {
       std::size_t at = hash(kept_ + k * block_) & (table_.size() - 1);
       while (table_[at] != 0)
@@ -64,42 +81,46 @@ private:
   std::size_t size_ = 0;
   array<std::size_t> table_; // a power of two: number + 1, or 0
   std::pmr::memory_resource* memory_;
+  std::mutex& one_at_a_time_;
 };
 
-/// Leaves of the values of m each stretch once, and says in m.shared which one it is. Parts find
-/// their own first; what these have is then put together in the order of parts, so that numbers
-/// are those of the first coming, whatever the parts.
-template <class Dia>
-void dia_share(Dia& m, cpu const& where) {
-  using V = std::remove_cvref_t<decltype(m.val[0])>;
-  using O = std::remove_cvref_t<decltype(m.block_ptr[0])>;
-  auto const block = static_cast<std::size_t>(m.block);
-  std::size_t const stretches = m.val.size() / block;
+/// Leaves of `val` each of its stretches of `block` values once, and says in `shared` which one it
+/// is. Parts find their own first; what these have is then put together in the order of parts, so
+/// that numbers are those of the first coming, whatever the parts.
+template <class V, class O>
+void dia_share(array<V>& val, array<O>& shared, std::size_t block, cpu const& where) {
+  std::size_t const stretches = val.size() / block;
   if (stretches == 0)
     return;
-  int const parts = parts_for(m.val.size(), where.threads);
-  array<O> shared(stretches, where.memory);
+  int const parts = parts_for(val.size(), where.threads);
+  array<O> which(stretches, where.memory);
   array<std::size_t> count(static_cast<std::size_t>(parts), where.memory);
+  std::mutex one_at_a_time;
   auto const begin = [&](int part) { return split(stretches, part, parts); };
   parallel(parts, [&](int part) {
-    V* const first = m.val.data() + begin(part) * block;
-    stretch_set<V> mine(first, block, where.memory);
+    stretch_set<V> mine(val.data() + begin(part) * block, block, where, one_at_a_time);
     for (std::size_t s = begin(part); s < begin(part + 1); ++s)
-      shared[s] = static_cast<O>(mine.number(m.val.data() + s * block));
+      which[s] = static_cast<O>(mine.number(val.data() + s * block));
     count[static_cast<std::size_t>(part)] = mine.size();
   });
   // Those of the first part are where they belong; others move up.
-  stretch_set<V> all(m.val.data(), block, where.memory);
+  stretch_set<V> all(val.data(), block, where, one_at_a_time);
   array<O> number(stretches, where.memory); // of a part's k-th, at its begin + k
   for (int part = 0; part < parts; ++part)
     for (std::size_t k = begin(part); k < begin(part) + count[static_cast<std::size_t>(part)]; ++k)
-      number[k] = static_cast<O>(all.number(m.val.data() + k * block));
+      number[k] = static_cast<O>(all.number(val.data() + k * block));
   parallel(parts, [&](int part) {
     for (std::size_t s = begin(part); s < begin(part + 1); ++s)
-      shared[s] = number[begin(part) + static_cast<std::size_t>(shared[s])];
+      which[s] = number[begin(part) + static_cast<std::size_t>(which[s])];
   });
-  m.val = array<V>(m.val.data(), all.size() * block, where.memory);
-  m.shared = std::move(shared);
+  val = array<V>(val.data(), all.size() * block, where.memory);
+  shared = std::move(which);
+}
+
+/// The same of the values of m.
+template <class Dia>
+void dia_share(Dia& m, cpu const& where) {
+  dia_share(m.val, m.shared, static_cast<std::size_t>(m.block), where);
 }
 
 } // namespace tulle::detail
