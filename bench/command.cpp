@@ -70,7 +70,7 @@ void run(std::string const& op, operation* measure_one, options const& o) {
   run_watch const watch(o);
   std::vector<record> all;
   std::vector<std::string> remarks;
-  for (auto const& matrix : matrices_of(o, op)) {
+  for (auto const& matrix : matrices_of(o, op, remarks)) {
     auto const records = measure_one(matrix, o, remarks);
     print_tables(records);
     all.insert(all.end(), records.begin(), records.end());
@@ -124,10 +124,12 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   }
   command->add_option("matrix", o->matrices, matrix);
   command
-      ->add_option("--suite", o->suite, "quick, generated, large, thesis (stand-ins by name), real")
+      ->add_option("--suite", o->suite,
+                   "quick, generated, large, thesis and graphs (stand-ins by name), real")
       ->check(CLI::IsMember(suite_names()));
-  command->add_option("--folder", o->folder,
-                      "Of .mtx and .mtx.gz files: all of them for real; those that thesis names");
+  command->add_option(
+      "--folder", o->folder,
+      "Of .mtx and .mtx.gz files: all of them for real; those that thesis or graphs name");
   command->add_option("--backend", o->backend, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();

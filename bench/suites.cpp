@@ -66,32 +66,61 @@ list const squared{"cant",     "mac_econ_fwd500", "mc2depi",       "filter3D",  
                    "mario002", "mono_500Hz",      "offshore",      "patents_main", "poisson3Da",
                    "scircuit", "webbase-1M",      "conf5_4-8x8-20"};
 
-// The matrices of Liu's thesis, table A.1, or 9.2 for products: the file itself where the folder
-// has it, else a stand-in.
+bool is_used_in(gen::model const& m, char source) {
+  return std::string(m.sources).find(source) != std::string::npos;
+}
+
+// The file itself where the folder has it, else a stand-in.
+std::string file_or_like(gen::model const& m, std::string const& folder) {
+  std::string found = "gen:like:" + std::string(m.name);
+  for (char const* const ending : {".mtx", ".mtx.gz"}) {
+    auto const file = std::filesystem::path(folder) / (std::string(m.name) + ending);
+    if (!folder.empty() && std::filesystem::exists(file))
+      found = file.string();
+  }
+  return found;
+}
+
+// The matrices of Liu's thesis, table A.1, or 9.2 for products.
 list thesis(std::string const& folder, std::string const& op) {
   list all;
   for (gen::model const& m : gen::models())
     if (op == "spgemm" ? std::find(squared.begin(), squared.end(), m.name) != squared.end()
-                       : std::string(m.sources).find('L') != std::string::npos) {
-      std::string found = "gen:like:" + std::string(m.name);
-      for (char const* const ending : {".mtx", ".mtx.gz"}) {
-        auto const file = std::filesystem::path(folder) / (std::string(m.name) + ending);
-        if (!folder.empty() && std::filesystem::exists(file))
-          found = file.string();
-      }
-      all.push_back(found);
-    }
+                       : is_used_in(m, 'L'))
+      all.push_back(file_or_like(m, folder));
+  return all;
+}
+
+// The graphs of King et al., the smallest first. On a CPU larger ones than this take minutes each.
+constexpr std::uint64_t most_on_cpu = 25'000'000;
+list graphs(options const& o, list& remarks) {
+  std::vector<gen::model> chosen;
+  for (gen::model const& m : gen::models()) {
+    if (!is_used_in(m, 'D'))
+      continue;
+    if (o.backend == "cpu" && m.nnz > most_on_cpu)
+      remarks.push_back(std::string(m.name) + " is left out on the CPU: " +
+                        std::to_string(m.nnz / 1'000'000) + " million entries");
+    else
+      chosen.push_back(m);
+  }
+  std::sort(chosen.begin(), chosen.end(),
+            [](auto const& a, auto const& b) { return a.nnz < b.nnz; });
+  list all;
+  for (gen::model const& m : chosen)
+    all.push_back(file_or_like(m, o.folder));
   return all;
 }
 
 } // namespace
 
 std::vector<std::string> const& suite_names() {
-  static list const names{"quick", "generated", "large", "thesis", "real"};
+  static list const names{"quick", "generated", "large", "thesis", "graphs", "real"};
   return names;
 }
 
-std::vector<std::string> matrices_of(options const& o, std::string const& op) {
+std::vector<std::string> matrices_of(options const& o, std::string const& op,
+                                     std::vector<std::string>& remarks) {
   if (!o.matrices.empty())
     return o.matrices;
   if (op == "level1")
@@ -105,6 +134,8 @@ std::vector<std::string> matrices_of(options const& o, std::string const& op) {
   }
   if (o.suite == "thesis")
     return thesis(o.folder, op);
+  if (o.suite == "graphs")
+    return graphs(o, remarks);
   if (op == "dynamic" && o.suite.empty())
     return o.how == effort::quick ? growing_quickly : growing;
   bool const big = o.suite == "large" || (o.suite.empty() && o.backend != "cpu");

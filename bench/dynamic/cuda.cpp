@@ -7,6 +7,7 @@
 
 #include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/format/coo.hpp"
+#include "tulle/op/add.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmv.hpp"
 
@@ -68,8 +69,8 @@ contestant named(std::string format, std::string path = "") {
 
 template <class V, class I>
 std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
-                               device_arrivals<V, I> const& all, options const& o,
-                               std::vector<std::string>& remarks) {
+                               device_arrivals<V, I> const& all, array<V> const& x,
+                               options const& o, std::vector<std::string>& remarks) {
   std::size_t const n = a.val.size();
   std::vector<record> records;
   auto const add = [&](contestant c, std::size_t entries, std::vector<double> const& times,
@@ -78,8 +79,7 @@ std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
     std::snprintf(text, sizeof text, "%.2f billion entries a second",
                   1e-9 * static_cast<double>(entries) / statistic_of(times).median);
     c.path = text;
-    records.push_back(record_of(about, c, times));
-    records.back().verified = right;
+    records.push_back(record_of(about, c, times, right));
   };
   auto const memory = kept_memory();
   csr<V, I, I> const nothing(a.rows, a.cols, array<I>(static_cast<std::size_t>(a.rows) + 1, I(0)),
@@ -114,19 +114,29 @@ std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
       }
       add(c, n, times, right);
     }
-    dynamic_problem<V, I> const p{
-        nothing.view(), all.here.row, all.here.col, all.here.val, batch, nullptr, 0, 1};
-    // Whole batches, once for the driver to load kernels. What comes out is looked at in rounds.
-    for (bool const again : {false, true})
-      for (auto& peer : ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks)) {
+    // Whole batches: once with products, to be looked at and for the driver to load kernels, and
+    // once without.
+    std::vector<bool> peer_right;
+    array<V> y(static_cast<std::size_t>(a.rows));
+    for (int const some : {1, 0}) {
+      dynamic_problem<V, I> const p{nothing.view(), all.here.row, all.here.col, all.here.val,
+                                    batch,          x.data(),     some,         1};
+      auto peers = ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks);
+      for (std::size_t at = 0; at < peers.size() && n >= batch; ++at) {
         double const seconds = device_seconds([&] {
           for (std::size_t k = 0; k + batch <= n; k += batch)
-            peer.run();
+            peers[at].run();
         });
-        peer.format += " " + size;
-        if (again)
-          add(peer, n / batch * batch, {seconds}, true);
+        if (some == 1) {
+          peers[at].result(y.data());
+          auto const came = all.here.first(a.rows, a.cols, n / batch * batch, threads_of(o));
+          peer_right.push_back(is_product(came.view(), x.data(), y.data()));
+          continue;
+        }
+        peers[at].format += " " + size;
+        add(peers[at], n / batch * batch, {seconds}, peer_right[at]);
       }
+    }
   }
   std::vector<double> times;
   bool right = true;
@@ -160,7 +170,9 @@ std::vector<record> run_rounds(record const& about, csr<V, I, I> const& a,
     bool multiplies = true;
     bool is_last = false; // the matrix as it is in the end
     std::vector<double> times = {};
-    bool right = true;
+    bool right = false;
+    std::function<void()> product = {}; // of one who does not multiply, to be looked at
+    std::size_t like = 0;               // who does the same and multiplies, where there is none
   };
   std::vector<player> players;
   auto const multiply = [&](auto const& f) {
@@ -179,6 +191,7 @@ std::vector<record> run_rounds(record const& about, csr<V, I, I> const& a,
                            multiply([&] { spmv(V(1), *d, all.x, V(0), all.y); });
                        },
                        [d] { return d->shape().bytes; }, multiplies});
+    players.back().product = [&, d] { spmv(V(1), *d, all.x, V(0), all.y); };
   };
   add_dynamic("dynamic", false, true);
   add_dynamic("dynamic slack=mean", true, true);
@@ -206,11 +219,13 @@ std::vector<record> run_rounds(record const& about, csr<V, I, I> const& a,
                                   x.data(),
                                   some,
                                   1};
-    for (auto& peer : ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks)) {
+    auto peers = ask_peers(o.peers, {over_types<dynamic_problem>(p), o.backend}, remarks);
+    for (auto& peer : peers) {
       if (some == 0)
         peer.format += " alone";
       players.push_back({peer, [run = peer.run](std::size_t) { run(); }});
       players.back().multiplies = some != 0;
+      players.back().like = players.size() - 1 - peers.size();
     }
   }
   array<V> y(static_cast<std::size_t>(a.rows));
@@ -218,8 +233,10 @@ std::vector<record> run_rounds(record const& about, csr<V, I, I> const& a,
     for (std::size_t k = 0; k < players.size(); ++k) {
       player& p = players[(k + round) % players.size()];
       p.times.push_back(device_seconds([&] { p.run(round); }));
-      if (round + 1 < n / batch || !p.multiplies)
+      if (round + 1 < n / batch || (!p.multiplies && !p.product))
         continue;
+      if (!p.multiplies)
+        p.product();
       if (p.c.result)
         p.c.result(y.data());
       else
@@ -232,8 +249,9 @@ std::vector<record> run_rounds(record const& about, csr<V, I, I> const& a,
   for (player& p : players) {
     if (std::size_t const bytes = p.bytes())
       p.c.bytes = bytes;
-    records.push_back(record_of_rounds(about, p.c, p.times));
-    records.back().verified = p.right;
+    bool const looked_at = p.multiplies || p.product;
+    records.push_back(
+        record_of_rounds(about, p.c, p.times, looked_at ? p.right : players[p.like].right));
   }
   return records;
 }
@@ -277,24 +295,36 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
 
 template <class V, class I>
 std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
-                               device_arrivals<V, I>& all, options const& o) {
+                               device_arrivals<V, I>& all, array<V> const& x, options const& o) {
   std::size_t const n = a.val.size();
   std::size_t const batch = std::max<std::size_t>(1, n / round_part), tenth = rounds * batch;
+  // Sums of two that are equal are exact.
+  csr<V, I, I> const more =
+      tulle::add(cpu{}, V(1), a, V(1), all.here.first(a.rows, a.cols, tenth, threads_of(o)));
   device_matrix const start =
       upload(all.here.first(a.rows, a.cols, n - tenth, threads_of(o))); // the last tenth is missing
+  device_matrix const all_but_singles =
+      upload(all.here.first(a.rows, a.cols, n - singles, threads_of(o)));
   spmv_plan plan(all.last);
   std::vector<double> product;
-  std::vector<std::pair<char const*, std::vector<double>>> all_times{{"from csr", {}},
-                                                                     {"a tenth behind", {}},
-                                                                     {"defragment", {}},
-                                                                     {"defragment combine", {}},
-                                                                     {"to host", {}}};
+  struct task {
+    char const *name, *about = "";
+    std::vector<double> times = {};
+    bool right = false;
+  };
+  enum { from_csr, single, behind, defragment, combine, to_host };
+  task tasks[] = {{"from csr"},
+                  {"1000 single inserts", " for 1000 batches of one"},
+                  {"a tenth behind"},
+                  {"defragment", " after a tenth in 50 batches"},
+                  {"defragment combine", " after a tenth in one batch"},
+                  {"to host"}};
   auto const memory = kept_memory();
   device_dynamic_options options;
   options.where.memory = memory.get();
   using csr_there = csr_view<V, I, I, space::device>;
   for (std::size_t round = 0; round <= builds; ++round) {
-    auto const time = [&](std::size_t at, auto&& f, int times = 1) {
+    auto const time = [&](int at, auto&& f, int times = 1) {
       double const one = device_seconds([&] {
         for (int k = 0; k < products; ++k)
           spmv(plan, V(1), all.last, all.x, V(0), all.y);
@@ -306,31 +336,54 @@ std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
       if (round == 0)
         return;
       product.push_back(one / products);
-      all_times[at].second.push_back(it / times);
+      tasks[at].times.push_back(it / times);
     };
     std::unique_ptr<grower<V, I>> d;
-    time(0, [&] {
+    // Looked at once, in the round that is not timed.
+    auto const look = [&](int at, csr<V, I, I> const& expected) {
+      if (round == 0)
+        tasks[at].right = d->to_csr() == expected;
+    };
+    time(from_csr, [&] {
       d = std::make_unique<grower<V, I>>(
           grower<V, I>::from_csr(all.last.template view<csr_there>(), options));
     });
+    look(from_csr, a);
+    *d = grower<V, I>::from_csr(all_but_singles.template view<csr_there>(), options);
+    time(single, [&] {
+      for (std::size_t k = n - singles; k < n; ++k)
+        all.insert(*d, k, 1);
+    });
+    look(single, a);
     *d = grower<V, I>::from_csr(start.template view<csr_there>(), options);
     auto const multiply = [&] { spmv(V(1), *d, all.x, V(0), all.y); };
     multiply(); // which plans
     for (std::size_t k = n - tenth; k < n; k += batch)
       all.insert(*d, k, batch);
-    time(1, multiply, products);
-    time(2, [&] { d->defragment(); });
+    time(behind, multiply, products);
+    if (round == 0) {
+      array<V> y(static_cast<std::size_t>(a.rows));
+      all.y.copy_to(y.data());
+      tasks[behind].right = is_product(a.view(), x.data(), y.data());
+    }
+    time(defragment, [&] { d->defragment(); });
+    look(defragment, a);
     all.insert(*d, 0, tenth);
-    time(3, [&] { d->defragment({.combine = true}); });
-    if (round == 1)
-      time(4, [&] { d->to_csr(); });
+    time(combine, [&] { d->defragment({.combine = true}); });
+    look(combine, more);
+    csr<V, I, I> c;
+    if (round <= 1)
+      time(to_host, [&] { c = d->to_csr(); });
+    if (round == 0)
+      tasks[to_host].right = c == more;
   }
   double const one = statistic_of(product).median;
   std::vector<record> records;
-  for (auto const& [name, times] : all_times) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f products of csr", statistic_of(times).median / one);
-    records.push_back(record_of(about, named(name, text), times));
+  for (task const& t : tasks) {
+    char text[96];
+    std::snprintf(text, sizeof text, "%.1f products of csr%s", statistic_of(t.times).median / one,
+                  t.about);
+    records.push_back(record_of(about, named(t.name, text), t.times, t.right));
   }
   return records;
 }
@@ -348,13 +401,13 @@ std::vector<record> run_growth_on_device(std::string const& matrix, csr<V, I, I>
   array<V> const x = operand<V>(static_cast<std::size_t>(a.cols));
   device_arrivals<V, I> all(a, x);
   auto const named = [&](char const* what) { return about(matrix + what, a, "dynamic", o); };
-  std::vector<record> records = run_builds(named(": all in batches"), a, all, o, remarks);
+  std::vector<record> records = run_builds(named(": all in batches"), a, all, x, o, remarks);
   auto const add = [&](std::vector<record> const& more) {
     records.insert(records.end(), more.begin(), more.end());
   };
   add(run_rounds(named(": a batch of 0.2 %, five products"), a, all, x, o, remarks));
   add(run_products(named(": y = A x"), a, all, x, o, remarks));
-  add(run_upkeep(named(": upkeep"), a, all, o));
+  add(run_upkeep(named(": upkeep"), a, all, x, o));
   return records;
 }
 

@@ -12,10 +12,12 @@
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
+#include "bench/dynamic/builds.hpp"
 #include "bench/dynamic/growth.hpp"
 #include "bench/dynamic/into.hpp"
 #include "bench/dynamic/merged_csr.hpp"
 #include "bench/dynamic/rivals.hpp"
+#include "bench/dynamic/upkeep.hpp"
 #include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
@@ -25,12 +27,6 @@
 
 namespace tulle::bench {
 namespace {
-
-dynamic_options options_of(int threads) {
-  dynamic_options o;
-  o.where.threads = threads;
-  return o;
-}
 
 /// A dynamic matrix of its own: from a csr, then a batch and products a run.
 template <class V, class I>
@@ -44,25 +40,27 @@ contestant grower(dynamic_problem<V, I> const& p, char const* name, dynamic_opti
   V* const y = keep_result<V>(c, static_cast<std::size_t>(p.a.rows));
   c.format = name;
   c.path = "insert";
-  c.run = [p, s, y] {
-    auto const rows = static_cast<std::size_t>(p.a.rows);
+  c.product = [p, s, y] {
+    spmv(cpu{.threads = p.threads}, V(1), s->a, vector_view<V const>(p.x, std::size_t(p.a.cols)),
+         V(0), vector_view<V>(y, std::size_t(p.a.rows)));
+  };
+  c.run = [p, s, product = c.product] {
     s->a.insert(p.row.subspan(s->next, p.batch), p.col.subspan(s->next, p.batch),
                 p.val.subspan(s->next, p.batch));
     s->next += p.batch;
     for (int k = 0; k < p.products; ++k)
-      spmv(cpu{.threads = p.threads}, V(1), s->a, vector_view<V const>(p.x, std::size_t(p.a.cols)),
-           V(0), vector_view<V>(y, rows));
+      product();
   };
   c.bytes = s->a.shape().bytes;
   return c;
 }
 
 template <class V, class I>
-void multiply(csr_view<V, I, I> const& a, dynamic_problem<V, I> const& p, V* y) {
-  if (p.products == 0)
+void multiply(csr_view<V, I, I> const& a, dynamic_problem<V, I> const& p, int products, V* y) {
+  if (products == 0)
     return;
   spmv_plan plan(cpu{.threads = p.threads}, a);
-  for (int k = 0; k < p.products; ++k)
+  for (int k = 0; k < products; ++k)
     spmv(plan, V(1), a, vector_view<V const>(p.x, static_cast<std::size_t>(a.cols)), V(0),
          vector_view<V>(y, static_cast<std::size_t>(a.rows)));
 }
@@ -82,8 +80,9 @@ contestant merger(dynamic_problem<V, I> const& p) {
   c.run = [p, s, y] {
     s->a.merge(p.row.data() + s->next, p.col.data() + s->next, p.val.data() + s->next, p.batch);
     s->next += p.batch;
-    multiply(s->a.view(), p, y);
+    multiply(s->a.view(), p, p.products, y);
   };
+  c.product = [p, s, y] { multiply(s->a.view(), p, 1, y); };
   c.bytes = 2 * detail::bytes_of(p.a);
   return c;
 }
@@ -114,7 +113,7 @@ contestant rebuilder(dynamic_problem<V, I> const& p, arrivals<V, I> const& all) 
   c.path = "all entries so far by from_triplets";
   c.run = [p, next, y, &all] {
     *next += p.batch;
-    multiply(all.first(p.a.rows, p.a.cols, *next, p.threads).view(), p, y);
+    multiply(all.first(p.a.rows, p.a.cols, *next, p.threads).view(), p, p.products, y);
   };
   c.bytes = detail::bytes_of(p.a);
   return c;
@@ -127,7 +126,7 @@ contestant stayer(dynamic_problem<V, I> const& p, csr_view<V, I, I> a) {
   V* const y = keep_result<V>(c, static_cast<std::size_t>(a.rows));
   c.format = "csr static";
   c.path = "the products alone, of the matrix as it is in the end";
-  c.run = [p, a, y] { multiply(a, p, y); };
+  c.run = [p, a, y] { multiply(a, p, p.products, y); };
   c.bytes = detail::bytes_of(a);
   return c;
 }
@@ -186,92 +185,16 @@ std::vector<record> run_rounds(record about, csr<V, I, I> const& a, arrivals<V, 
   std::vector<record> records;
   array<V> y(static_cast<std::size_t>(a.rows));
   for (std::size_t c = 0; c < who.size(); ++c) {
-    records.push_back(record_of_rounds(about, who[c], times[c]));
     if (c >= first_alone && c <= last_alone)
-      continue; // no product to look at
+      who[c].product(); // none yet to look at
     who[c].result(y.data());
     bool const static_one = c == stays;
     auto const so_far = static_one
                             ? csr<V, I, I>()
                             : all.first(a.rows, a.cols, before + times[c].size() * batch, threads);
-    records.back().verified = is_product(static_one ? a.view() : so_far.view(), x.data(), y.data());
-  }
-  return records;
-}
-
-/// All entries in batches, from an empty matrix on.
-template <class V, class I>
-std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
-                               arrivals<V, I> const& all, options const& o) {
-  int const threads = threads_of(o);
-  std::size_t const n = a.val.size();
-  csr<V, I, I> const nothing = all.first(a.rows, a.cols, 0, threads);
-  struct way {
-    contestant c;
-    std::function<csr<V, I, I>()> build; // times itself
-    std::vector<double> times;
-    bool right = true;
-    double spent = 0;
-  };
-  std::vector<way> ways;
-  for (std::size_t const batch : {std::size_t(100000), std::size_t(1000000)}) {
-    auto const each = [n, batch, &all](auto&& f) {
-      for (std::size_t k = 0; k < n; k += batch) {
-        std::size_t const m = std::min(batch, n - k);
-        f(all.row.data() + k, all.col.data() + k, all.val.data() + k, m);
-      }
-    };
-    std::string const size = batch == 100000 ? "100K" : "1M";
-    way dynamic;
-    dynamic.c.format = "dynamic " + size;
-    dynamic.build = [&a, threads, each, &ways, at = ways.size()] {
-      dynamic_csr<V, I> d(a.rows, a.cols, options_of(threads));
-      ways[at].times.push_back(seconds_of([&] {
-        each([&](I const* row, I const* col, V const* val, std::size_t m) {
-          d.insert({row, m}, {col, m}, {val, m});
-        });
-      }));
-      ways[at].c.bytes = d.shape().bytes;
-      return d.to_csr();
-    };
-    ways.push_back(dynamic);
-    way merged;
-    merged.c.format = "csr merged " + size;
-    merged.build = [&a, &nothing, n, threads, each, &ways, at = ways.size()] {
-      merged_csr<V, I> m(nothing.view(), n, threads);
-      ways[at].times.push_back(seconds_of([&] {
-        each([&](I const* row, I const* col, V const* val, std::size_t k) {
-          m.merge(row, col, val, k);
-        });
-      }));
-      ways[at].c.bytes = 2 * a.bytes();
-      return m.view().to_csr();
-    };
-    ways.push_back(merged);
-  }
-  way once;
-  once.c.format = "csr at the end";
-  once.c.bytes = a.bytes();
-  once.build = [&a, &all, n, threads, &ways, at = ways.size()] {
-    csr<V, I, I> c;
-    ways[at].times.push_back(seconds_of([&] { c = all.first(a.rows, a.cols, n, threads); }));
-    return c;
-  };
-  ways.push_back(once);
-  for (std::size_t round = 0; round < builds; ++round)
-    for (way& w : ways)
-      if (w.spent < seconds_each) {
-        w.right = w.build() == a && w.right;
-        w.spent += w.times.back();
-      }
-  std::vector<record> records;
-  for (way& w : ways) {
-    records.push_back(record_of(about, w.c, w.times));
-    records.back().verified = w.right;
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f million entries a second",
-                  1e-6 * static_cast<double>(n) / records.back().seconds);
-    records.back().path = text;
+    records.push_back(
+        record_of_rounds(about, who[c], times[c],
+                         is_product(static_one ? a.view() : so_far.view(), x.data(), y.data())));
   }
   return records;
 }
@@ -344,52 +267,6 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
   return hold(c, o, remarks);
 }
 
-/// What it takes to come and go and to be tidied, `path` saying it in products of the static csr.
-template <class V, class I>
-std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
-                               arrivals<V, I> const& all, array<V> const& x, options const& o) {
-  int const threads = threads_of(o);
-  std::size_t const n = a.val.size();
-  array<V> y(static_cast<std::size_t>(a.rows));
-  spmv_plan plan(cpu{.threads = threads}, a);
-  std::vector<double> product;
-  std::vector<std::pair<char const*, std::vector<double>>> all_times{
-      {"from csr", {}}, {"defragment", {}}, {"defragment combine", {}},
-      {"freeze", {}},   {"to csr", {}},     {"snapshot", {}}};
-  for (std::size_t round = 0; round < builds; ++round) {
-    auto const measure_product = [&] {
-      product.push_back(
-          seconds_of([&] { spmv(plan, V(1), a, x, V(0), vector_view<V>(y.data(), y.size())); }));
-    };
-    auto const time = [&](std::size_t at, auto&& f) {
-      measure_product();
-      all_times[at].second.push_back(seconds_of(f));
-    };
-    auto d = dynamic_csr<V, I>(a.rows, a.cols, options_of(threads));
-    time(0, [&] { d = dynamic_csr<V, I>::from_csr(a.view(), options_of(threads)); });
-    auto const batch = n / 10 + 1;
-    d.insert({all.row.data(), batch}, {all.col.data(), batch}, {all.val.data(), batch});
-    time(5, [&] { d.snapshot(); });
-    time(1, [&] { d.defragment(); });
-    d.insert({all.row.data(), batch}, {all.col.data(), batch}, {all.val.data(), batch});
-    time(2, [&] { d.defragment({.combine = true}); });
-    time(3, [&] { d.freeze(); });
-    csr<V, I, I> c;
-    time(4, [&] { c = d.to_csr(); });
-  }
-  double const one = statistic_of(product).median;
-  std::vector<record> records;
-  for (auto const& [name, times] : all_times) {
-    contestant c;
-    c.format = name;
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f products of csr", statistic_of(times).median / one);
-    c.path = text;
-    records.push_back(record_of(about, c, times));
-  }
-  return records;
-}
-
 template <class V, class I>
 std::vector<record> run_growth(std::string const& matrix, csr<V, I, I> const& source,
                                options const& o, std::vector<std::string>& remarks) {
@@ -401,7 +278,7 @@ std::vector<record> run_growth(std::string const& matrix, csr<V, I, I> const& so
   arrivals<V, I> const all(a);
   array<V> const x = operand<V>(static_cast<std::size_t>(a.cols));
   auto const named = [&](char const* what) { return about(matrix + what, a, "dynamic", o); };
-  std::vector<record> records = run_builds(named(": all in batches"), a, all, o);
+  std::vector<record> records = run_builds(named(": all in batches"), a, all, x, o, remarks);
   auto const add = [&](std::vector<record> const& more) {
     records.insert(records.end(), more.begin(), more.end());
   };

@@ -2,6 +2,7 @@
 
 /// What the benches of matrices that grow share, here and on a device.
 #pragma once
+#include "tulle/dynamic/dynamic_csr.hpp"
 #include "tulle/op/assemble.hpp"
 
 #include "bench/contest.hpp"
@@ -17,9 +18,16 @@ namespace tulle::bench {
 inline constexpr std::size_t rounds = 50;
 inline constexpr std::size_t round_part = 500; // of the entries: 0.2 %
 inline constexpr int products = 5;
-inline constexpr std::size_t builds = 5; // in batches; each who takes part once in a round
+inline constexpr std::size_t singles = 1000; // inserted one by one: King et al., table 4
+inline constexpr std::size_t builds = 5;     // in batches; each who takes part once in a round
 // A contestant who has taken so long in all is not asked again: rebuilding takes minutes.
 inline constexpr double seconds_each = 8;
+
+inline dynamic_options options_of(int threads) {
+  dynamic_options o;
+  o.where.threads = threads;
+  return o;
+}
 
 /// The entries of a matrix in random order: the same order every time.
 template <class V, class I>
@@ -51,8 +59,9 @@ struct arrivals {
   }
 };
 
-inline record record_of(record const& about, contestant const& c,
-                        std::vector<double> const& times) {
+/// `verified`: what came out was looked at, and is right.
+inline record record_of(record const& about, contestant const& c, std::vector<double> const& times,
+                        bool verified) {
   statistic const t = statistic_of(times);
   record r = about;
   r.backend = c.backend;
@@ -66,19 +75,19 @@ inline record record_of(record const& about, contestant const& c,
   r.seconds = t.median;
   r.fastest = t.least;
   r.spread = t.spread;
-  r.verified = true;
+  r.verified = verified;
   return r;
 }
 
 /// Of rounds: the median does not see what comes every few of them.
 inline record record_of_rounds(record const& about, contestant const& c,
-                               std::vector<double> const& times) {
+                               std::vector<double> const& times, bool verified) {
   double sum = 0;
   for (double const t : times)
     sum += t;
   char text[64];
   std::snprintf(text, sizeof text, "; mean %.3f ms", 1e3 * sum / static_cast<double>(times.size()));
-  record r = record_of(about, c, times);
+  record r = record_of(about, c, times, verified);
   r.path += text;
   return r;
 }

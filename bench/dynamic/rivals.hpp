@@ -52,14 +52,18 @@ private:
 template <class V, class I>
 class grown_hyb {
 public:
-  grown_hyb(csr_view<V, I, I> a, int threads)
-      : threads_(threads), rows_(static_cast<std::size_t>(a.rows)),
-        width_(static_cast<std::size_t>(hyb<V, I, I>::from_csr(a, {}, {.threads = threads}).width)),
+  grown_hyb(csr_view<V, I, I> a, int threads) : grown_hyb(a, threads, width_of(a, threads)) {}
+  /// Of a width that suits what it will be.
+  grown_hyb(csr_view<V, I, I> a, int threads, std::size_t width)
+      : threads_(threads), rows_(static_cast<std::size_t>(a.rows)), width_(width),
         length_(rows_, I(0)), col_(rows_ * width_, I(0)), val_(rows_ * width_, V(0)),
         rest_(static_cast<std::size_t>(threads)) {
     for (std::size_t i = 0; i < rows_; ++i)
       for (I k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
         insert(static_cast<I>(i), a.col[k], a.val[k]);
+  }
+  static std::size_t width_of(csr_view<V, I, I> a, int threads) {
+    return static_cast<std::size_t>(hyb<V, I, I>::from_csr(a, {}, {.threads = threads}).width);
   }
   void insert(I const* row, I const* col, V const* val, std::size_t n) {
     detail::parallel(threads_, [&](int part) {
