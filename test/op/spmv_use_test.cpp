@@ -51,6 +51,18 @@ TEST(spmv_reference, on_paper_complex) {
   EXPECT_EQ(y, (std::vector<complex>{{-1, 3}, {5, -1}}));               // i(1+i) + (3-i)2
 }
 
+// Kirk & Hwu, figures 10.3 to 10.7, 10.10 and 10.14: A X + Y of their small example, which they
+// write as loops over csr, ell and coo.
+TEST(spmv, kirk_hwu_figure_10_3_in_every_layout) {
+  csr<double> const a(4, 4, {0, 2, 2, 5, 7}, {0, 2, 1, 2, 3, 0, 3}, {3, 1, 2, 4, 1, 1, 1});
+  for_each_layout(any_matrix(a), [](std::string const& layout, any_matrix const& b) {
+    doubles const x = {1, 2, 3, 4};
+    doubles y = {10, 20, 30, 40};
+    spmv(1.0, b, x, 1.0, y);
+    EXPECT_EQ(y, (doubles{16, 20, 50, 45})) << layout;
+  });
+}
+
 TEST(spmv, default_policy_and_every_owner) {
   doubles const x = {1, 10, 100, 1000};
   doubles const expected = {201, 30, 4000, 765};
