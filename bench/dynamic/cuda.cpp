@@ -9,10 +9,13 @@
 #include "tulle/format/coo.hpp"
 #include "tulle/op/add.hpp"
 #include "tulle/op/convert.hpp"
+#include "tulle/op/spgemm_device.hpp"
+#include "tulle/op/spgemm_forecast.hpp"
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
 #include "bench/dynamic/growth.hpp"
+#include "bench/dynamic/into.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
@@ -388,6 +391,27 @@ std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
   return records;
 }
 
+template <class V, class I>
+ground<grower<V, I>, device_matrix> on_device(device_matrix const& a) {
+  using matrix = grower<V, I>;
+  using csr_there = csr_view<V, I, I, space::device>;
+  std::shared_ptr<std::pmr::memory_resource> const memory = kept_memory();
+  device_dynamic_options o;
+  o.where.memory = memory.get();
+  auto const view = a.template view<csr_there>();
+  ground<matrix, device_matrix> g;
+  g.backend = "cuda";
+  g.multiplied = [&a, memory] { return spgemm(cuda{.memory = memory.get()}, a, a); };
+  g.nothing = [view, o] { return matrix(view.rows, view.cols, o); };
+  g.from_csr = [o](device_matrix const& c) {
+    return matrix::from_csr(c.template view<csr_there>(), o);
+  };
+  g.merge = [](matrix& to, device_matrix const& c) { to.merge(c.template view<csr_there>()); };
+  g.add_product = [view](matrix& to) { to.add_product(view, view); };
+  g.seconds = [](std::function<void()> const& f) { return device_seconds(f); };
+  return g;
+}
+
 } // namespace
 
 template <class V, class I>
@@ -408,6 +432,10 @@ std::vector<record> run_growth_on_device(std::string const& matrix, csr<V, I, I>
   add(run_rounds(named(": a batch of 0.2 %, five products"), a, all, x, o, remarks));
   add(run_products(named(": y = A x"), a, all, x, o, remarks));
   add(run_upkeep(named(": upkeep"), a, all, x, o));
+  if (a.rows != a.cols || spgemm_forecast(a, a).products > most_into)
+    remarks.push_back(matrix + " is not multiplied by itself: that would take too long");
+  else
+    add(run_into(named(": C and A A"), a, on_device<V, I>(all.last)));
   return records;
 }
 

@@ -268,6 +268,23 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
 }
 
 template <class V, class I>
+ground<dynamic_csr<V, I>, csr<V, I, I>> on_cpu(csr<V, I, I> const& a, int threads) {
+  using matrix = dynamic_csr<V, I>;
+  using product = csr<V, I, I>;
+  dynamic_options o;
+  o.where.threads = threads;
+  ground<matrix, product> g;
+  g.multiplied = [&a, threads] { return spgemm(cpu{.threads = threads}, a, a); };
+  g.nothing = [&a, o] { return matrix(a.rows, a.cols, o); };
+  g.from_csr = [o](product const& c) { return matrix::from_csr(c.view(), o); };
+  g.adopt = [o](product&& c) { return matrix::adopt(std::move(c), o); };
+  g.merge = [](matrix& to, product const& c) { to.merge(c.view()); };
+  g.add_product = [&a](matrix& to) { to.add_product(a.view(), a.view()); };
+  g.seconds = [](std::function<void()> const& f) { return seconds_of(f); };
+  return g;
+}
+
+template <class V, class I>
 std::vector<record> run_growth(std::string const& matrix, csr<V, I, I> const& source,
                                options const& o, std::vector<std::string>& remarks) {
   csr<V, I, I> const a = source.to_csr({.threads = threads_of(o)});
@@ -288,7 +305,7 @@ std::vector<record> run_growth(std::string const& matrix, csr<V, I, I> const& so
   if (a.rows != a.cols || spgemm_forecast(a, a).products > most_into)
     remarks.push_back(matrix + " is not multiplied by itself: that would take too long");
   else
-    add(run_into(named(": C and A A"), a, threads_of(o)));
+    add(run_into(named(": C and A A"), a, on_cpu(a, threads_of(o))));
   return records;
 }
 

@@ -15,51 +15,62 @@ namespace tulle::bench {
 
 inline constexpr std::size_t most_into = 200000000; // products of entries
 
-template <class V, class I>
-std::vector<record> run_into(record const& about, csr<V, I, I> const& a, int threads) {
-  using matrix = dynamic_csr<V, I>;
-  dynamic_options o;
-  o.where.threads = threads;
-  auto const multiplied = [&] { return spgemm(cpu{.threads = threads}, a, a); };
-  csr<V, I, I> const product = multiplied();
+/// Where it happens: M is dynamic, P a csr.
+template <class M, class P>
+struct ground {
+  std::string backend;
+  std::function<P()> multiplied;
+  std::function<M()> nothing;
+  std::function<M(P const&)> from_csr;
+  std::function<M(P&&)> adopt; // if there is such a thing
+  std::function<void(M&, P const&)> merge;
+  std::function<void(M&)> add_product;
+  std::function<double(std::function<void()> const&)> seconds;
+};
+
+template <class V, class I, class M, class P>
+std::vector<record> run_into(record const& about, csr<V, I, I> const& a, ground<M, P> const& g) {
+  csr<V, I, I> const product = spgemm(reference{}, a, a);
   csr<V, I, I> const twice = [&] { // sums of two that are equal are exact
     csr<V, I, I> c = product;
     for (V& v : c.val)
       v += v;
     return c;
   }();
+  P const one = g.multiplied();
   struct way {
     char const* name;
     bool has_one; // C is A A already
-    std::function<void(matrix&)> run;
-    std::vector<double> times;
+    std::function<void(M&)> run;
+    std::vector<double> times = {};
     std::size_t bytes = 0;
     bool right = false;
   };
-  way ways[] = {
-      {"= spgemm, a csr alone", false, [&](matrix&) { multiplied(); }, {}},
-      {"= add_product", false, [&](matrix& c) { c.add_product(a.view(), a.view()); }, {}},
-      {"= spgemm, from_csr",
-       false,
-       [&](matrix& c) { c = matrix::from_csr(multiplied().view(), o); },
-       {}},
-      {"= spgemm, adopt", false, [&](matrix& c) { c = matrix::adopt(multiplied(), o); }, {}},
-      {"= spgemm, merge", false, [&](matrix& c) { c.merge(multiplied().view()); }, {}},
-      {"+= add_product", true, [&](matrix& c) { c.add_product(a.view(), a.view()); }, {}},
-      {"+= spgemm, merge", true, [&](matrix& c) { c.merge(multiplied().view()); }, {}},
+  std::vector<way> ways = {
+      {"= spgemm, a csr alone", false, [&](M&) { g.multiplied(); }},
+      {"= add_product", false, [&](M& c) { g.add_product(c); }},
+      {"= spgemm, from_csr", false, [&](M& c) { c = g.from_csr(g.multiplied()); }},
+      {"= spgemm, merge", false, [&](M& c) { g.merge(c, g.multiplied()); }},
+      {"+= add_product", true, [&](M& c) { g.add_product(c); }},
+      {"+= spgemm, merge", true, [&](M& c) { g.merge(c, g.multiplied()); }},
   };
-  for (std::size_t round = 0; round < builds; ++round)
+  if (g.adopt)
+    ways.push_back({"= spgemm, adopt", false, [&](M& c) { c = g.adopt(g.multiplied()); }});
+  for (std::size_t round = 0; round <= builds; ++round) // the first is not timed
     for (way& w : ways) {
-      matrix c = w.has_one ? matrix::from_csr(product.view(), o) : matrix(a.rows, a.cols, o);
-      w.times.push_back(seconds_of([&] { w.run(c); }));
+      M c = w.has_one ? g.from_csr(one) : g.nothing();
+      double const seconds = g.seconds([&] { w.run(c); });
       w.bytes = c.shape().bytes;
-      if (round == 0)
-        w.right = &w == ways ? product == spgemm(reference{}, a, a)
-                             : c.to_csr() == (w.has_one ? twice : product);
+      if (round != 0)
+        w.times.push_back(seconds);
+      else
+        w.right = (&w == ways.data() ? g.from_csr(one) : std::move(c)).to_csr() ==
+                  (w.has_one ? twice : product);
     }
   std::vector<record> records;
   for (way const& w : ways) {
     contestant c;
+    c.backend = g.backend;
     c.format = std::string("dynamic ") + w.name;
     c.bytes = w.bytes;
     records.push_back(record_of(about, c, w.times, w.right));

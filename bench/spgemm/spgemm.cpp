@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/spgemm/spgemm.hpp"
 
+#include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/op/spgemm_device.hpp"
 
 #include "bench/contest.hpp"
@@ -101,6 +102,26 @@ contestant make_tulle(spgemm_problem<V, I> const& p, spgemm_options const& how) 
   return c;
 }
 
+/// Into a matrix that may grow on.
+template <class V, class I>
+contestant make_dynamic(spgemm_problem<V, I> const& p) {
+  using matrix = dynamic_csr<V, I>;
+  dynamic_options o;
+  o.where.threads = p.threads;
+  auto const kept = std::make_shared<matrix>(p.a.rows, p.b.cols, o);
+  contestant c;
+  c.format = "dynamic_csr";
+  c.path = "add_product";
+  c.run = [p, o, kept] {
+    *kept = matrix(p.a.rows, p.b.cols, o);
+    kept->add_product(p.a, p.b);
+  };
+  c.run();
+  c.bytes = kept->shape().bytes;
+  c.result = [kept](void* to) { *static_cast<csr<V, I, I>*>(to) = kept->to_csr(); };
+  return c;
+}
+
 template <class V, class I>
 contestant make_planned(spgemm_problem<V, I> const& p) {
   using plan_type = spgemm_plan<V, I, I>;
@@ -164,6 +185,36 @@ contestant make_there(std::shared_ptr<device_matrix> const& a,
 }
 
 template <class V, class I>
+contestant make_dynamic_there(std::shared_ptr<device_matrix> const& a,
+                              std::shared_ptr<device_matrix> const& b,
+                              std::shared_ptr<stopwatch> const& watch) {
+  using matrix = device_dynamic_csr<V, I>;
+  auto const left = a->template view<typename matrix::csr_there>();
+  auto const right = b->template view<typename matrix::csr_there>();
+  std::shared_ptr<std::pmr::memory_resource> const memory = kept_memory();
+  device_dynamic_options o;
+  o.where.memory = memory.get();
+  auto const kept = std::make_shared<std::unique_ptr<matrix>>();
+  contestant c;
+  c.backend = "cuda";
+  c.format = "dynamic_csr kept";
+  c.path = "add_product";
+  c.watch = watch;
+  c.run = [a, b, left, right, o, memory, kept] {
+    kept->reset();
+    *kept = std::make_unique<matrix>(left.rows, right.cols, o);
+    (*kept)->add_product(left, right);
+  };
+  c.run();
+  c.bytes = (*kept)->shape().bytes;
+  c.result = [kept](void* to) {
+    *static_cast<csr<V, I, I>*>(to) = (*kept)->to_csr();
+    kept->reset(); // others need the memory
+  };
+  return c;
+}
+
+template <class V, class I>
 contestant make_planned_there(std::shared_ptr<device_matrix> const& a,
                               std::shared_ptr<device_matrix> const& b, int threads,
                               std::shared_ptr<stopwatch> const& watch) {
@@ -216,6 +267,8 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
       if (is_wanted(o.methods, name(static_cast<spgemm_method>(m))))
         c.contestants.push_back(make_tulle(p, {.method = static_cast<spgemm_method>(m)}));
   }
+  if (o.backend == "cpu" && is_wanted(o.formats, "dynamic_csr"))
+    c.contestants.push_back(make_dynamic(p));
   if (o.backend == "cuda" && is_wanted(o.formats, "csr")) {
     if (cuda_devices().empty()) {
       remarks.push_back("no device: " + cuda_state());
@@ -231,6 +284,8 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
         if (auto const method = static_cast<spgemm_method>(m); is_wanted(o.methods, name(method)))
           c.contestants.push_back(
               make_there<V, I>(there_a, there_b, p.threads, watch, false, {.method = method}));
+      if (is_wanted(o.formats, "dynamic_csr"))
+        c.contestants.push_back(make_dynamic_there<V, I>(there_a, there_b, watch));
     }
   }
   for (auto& peer : ask_peers(o.peers, {over_types<spgemm_problem>(p), o.backend}, remarks))

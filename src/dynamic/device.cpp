@@ -3,10 +3,10 @@
 // Dynamic matrices on a device: checks here, work in the module.
 #include "tulle/core/types.hpp"
 #include "tulle/dynamic/device_dynamic_csr.hpp"
-#include "tulle/op/spgemm_device.hpp"
 
 #include "core/cuda_module.hpp"
 #include "cuda/dynamic/table.hpp"
+#include "dispatch/format.hpp"
 #include "dynamic/sizes.hpp"
 #include "op/dense_operands.hpp"
 
@@ -74,6 +74,7 @@ cuda_dynamic_options numbers_of(device_dynamic_options const& o, long long rows,
           o.where.exact,
           o.mapped,
           o.limit,
+          o.where.workspace_limit,
           rows,
           cols};
 }
@@ -263,12 +264,17 @@ void device_dynamic_csr<V, I>::merge(csr_there b) {
     s.run("merge", [&] { return s.kernel.merge(s.matrix, &b); });
 }
 template <class V, class I>
-void device_dynamic_csr<V, I>::add_product(csr_there b, csr_there c) {
+void device_dynamic_csr<V, I>::add_product(csr_there b, csr_there c, spgemm_options how) {
   state& s = get();
+  dispatch::check_present("add_product", matrix_ref(b));
+  dispatch::check_present("add_product", matrix_ref(c));
+  if (b.cols != c.rows)
+    fail(errc::shape_mismatch, "add_product: B is %lld x %lld but C is %lld x %lld",
+         static_cast<long long>(b.rows), static_cast<long long>(b.cols),
+         static_cast<long long>(c.rows), static_cast<long long>(c.cols));
   s.check_shape("add_product: B C", b.rows, c.cols);
-  device_matrix const product =
-      spgemm(s.o.where, device_ref{matrix_ref(b)}, device_ref{matrix_ref(c)});
-  merge(product.template view<csr_there>());
+  if (b.nnz != 0 && c.nnz != 0)
+    s.run("add_product", [&] { return s.kernel.add_product(s.matrix, &b, &c, how.method); });
 }
 
 template <class V, class I>
@@ -296,7 +302,7 @@ csr<V, I, I> fetched(typename device_dynamic_csr<V, I>::state& s) {
     if (status.code != cuda_status::fine)
       return status;
     auto const n = static_cast<std::size_t>(a.nnz);
-    c = {unchecked, a.rows,     a.cols, array<I>(static_cast<std::size_t>(a.rows) + 1),
+    c = {unchecked,   a.rows,     a.cols, array<I>(static_cast<std::size_t>(a.rows) + 1),
          array<I>(n), array<V>(n)};
     detail::device_copy(c.row_ptr.data(), a.row_ptr, c.row_ptr.bytes(), s.o.where);
     detail::device_copy(c.col.data(), a.col, c.col.bytes(), s.o.where);

@@ -173,7 +173,7 @@ private:
 } // namespace dynamic
 
 template <class V, class I>
-void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c) {
+void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, spgemm_options how) {
   state& s = get();
   where const w(s.o.where);
   detail::check_product(b, c, w);
@@ -181,10 +181,10 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c) {
     fail(errc::shape_mismatch, "add_product: B C is %lld x %lld, A is %lld x %lld",
          static_cast<long long>(b.rows), static_cast<long long>(c.cols),
          static_cast<long long>(s.rows), static_cast<long long>(s.cols));
-  if (s.o.duplicates == on_duplicate::combine)
-    return merge(detail::spgemm(w, b, c, {}).view());
+  if (s.o.duplicates == on_duplicate::combine || how.method == spgemm_method::global_esc)
+    return merge(detail::spgemm(w, b, c, how).view());
   detail::product_operands<V, I, I> const from(b, c, detail::which_canonical(b, c, w), w);
-  auto const stages = detail::make_stages(from.a, from.b, {}, w, from.limit);
+  auto const stages = detail::make_stages(from.a, from.b, how, w, from.limit);
   std::lock_guard const one_at_a_time(s.writers);
   auto next = s.tidied(false);
   dynamic::product_change<V, I> change(next ? *next : s.a, s.o, *stages);
@@ -202,7 +202,8 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c) {
 }
 
 #define TULLE_PRODUCT(tag, V, I, O)                                                                \
-  template void dynamic_csr<V, I>::add_product(csr_view<V, I, I>, csr_view<V, I, I>);
+  template void dynamic_csr<V, I>::add_product(csr_view<V, I, I>, csr_view<V, I, I>,               \
+                                               spgemm_options);
 TULLE_TYPES(TULLE_PRODUCT)
 #undef TULLE_PRODUCT
 

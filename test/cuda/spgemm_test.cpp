@@ -153,8 +153,9 @@ TEST_P(cuda_spgemm, takes_each_bin) {
       {"random:20:6000:20000", "random:6000:900000:60000", " scattered"},
   };
   for (road const& c : cases)
-    if (!is_quick() || c.path != " hub") // on which racecheck did not end
+    if (!is_quick() || c.path != " hub") { // on which racecheck did not end
       EXPECT_EQ(expect_road(c, type).find("cuda/sm_"), 0u) << c.a;
+    }
 }
 
 TEST_P(cuda_spgemm, takes_small_hubs) {

@@ -43,6 +43,18 @@ TEST(dynamic_product, is_that_of_spgemm_bit_for_bit) {
   check(from_lengths(90000, {3, 40000, 0, 2000, 9, 1, 1, 700, 64, 64}), "long rows");
 }
 
+TEST(dynamic_product, has_the_same_bits_by_every_method) {
+  csr<double> const a = rough(from_lengths(500, {1, 30, 0, 400, 9, 1, 1, 100, 64, 64}));
+  csr<double> const b = rough(from_lengths(700, std::vector<std::int32_t>(500, 11), 4));
+  for (std::size_t k = 0; k < spgemm_method_count; ++k) {
+    auto const how = static_cast<spgemm_method>(k);
+    matrix d(a.rows, b.cols);
+    d.add_product(a.view(), b.view(), {.method = how});
+    d.validate();
+    EXPECT_EQ(d.to_csr(), spgemm(a, b)) << name(how);
+  }
+}
+
 TEST(dynamic_product, comes_behind_what_rows_have) {
   csr<double> const b = from_lengths(400, std::vector<std::int32_t>(400, 5), 7);
   csr<double> const c = from_lengths(400, std::vector<std::int32_t>(400, 4), 8);

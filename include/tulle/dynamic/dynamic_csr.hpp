@@ -27,6 +27,7 @@
 #include "tulle/dynamic/dynamic_view.hpp"
 #include "tulle/format/coo.hpp"
 #include "tulle/format/csr.hpp"
+#include "tulle/op/spgemm_method.hpp"
 #include "tulle/view/dense.hpp"
 #include "tulle/view/vector.hpp"
 
@@ -171,8 +172,8 @@ public:
   void merge(csr_view<V, I, I> b);
   /// A += B C, which may be of a snapshot of A. Rows of the product are computed where they stay,
   /// behind what the row has, while readers go on; only where duplicates are to be combined does it
-  /// become a csr first. The same bits as spgemm's, and its workspace_limit.
-  void add_product(csr_view<V, I, I> b, csr_view<V, I, I> c);
+  /// become a csr first, and by global_esc. The same bits as spgemm's, and its workspace_limit.
+  void add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, spgemm_options how = {});
 
   void insert(I i, I j, V v) { insert({&i, 1}, {&j, 1}, {&v, 1}); }
   void assign(I i, I j, V v) { assign({&i, 1}, {&j, 1}, {&v, 1}); }

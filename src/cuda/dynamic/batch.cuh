@@ -85,21 +85,14 @@ __device__ std::size_t begin_of(I const* row, std::size_t k) {
   return from + lower_bound(row + from, k - from, row[k]);
 }
 
-/// The segment that row i needs for `fresh` more entries.
+/// The last segment of row i, with its slack, that so many entries need, as far as it has some.
 template <class V, class I>
-__device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, row_now<I> const& now,
-                            std::size_t fresh, findings* f) {
-  plan<I> p{};
-  run<I>& r = p.r;
+__device__ run<I> room_of(fragments<V, I> const& a, I i, row_now<I> const& now,
+                          std::size_t length) {
+  run<I> r{};
   r.length = now.length;
   r.last = now.first.begin;
   r.places = now.first.end - now.first.begin;
-  std::size_t const length = static_cast<std::size_t>(r.length) + fresh;
-  unsigned char const mark = a.mark_of(r.places, length);
-  if (mark != 0)
-    one_more(&f->many);
-  if (mark == is_crowded)
-    f->crowded = 1;
   for (; r.level < a.levels && length > static_cast<std::size_t>(r.places); ++r.level) {
     segment<I> const s = r.level == 0 ? a.slack(i, now.first) : a.behind(r.level, i);
     if (r.level > 0 && s.begin == s.end)
@@ -108,6 +101,21 @@ __device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, row_
     r.from = r.places;
     r.places += s.end - s.begin;
   }
+  return r;
+}
+
+/// The segment that row i needs for `fresh` more entries.
+template <class V, class I>
+__device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, row_now<I> const& now,
+                            std::size_t fresh, findings* f) {
+  std::size_t const length = static_cast<std::size_t>(now.length) + fresh;
+  unsigned char const mark = a.mark_of(now.first.end - now.first.begin, length);
+  if (mark != 0)
+    one_more(&f->many);
+  if (mark == is_crowded)
+    f->crowded = 1;
+  plan<I> p{room_of(a, i, now, length), 0};
+  run<I> const& r = p.r;
   if (length <= static_cast<std::size_t>(r.places))
     return p;
   if (r.level == g.most) {

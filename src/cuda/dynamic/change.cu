@@ -67,18 +67,6 @@ workspace<V, I> work_for(matrix<V, I>& m, std::size_t n) {
   return workspace<V, I>(c, m.counted, m.room_bytes);
 }
 
-template <class V, class I>
-growth growth_of(matrix<V, I> const& m) {
-  auto const rows = static_cast<std::size_t>(m.rows);
-  return {m.o.mean ? 0 : m.o.factor,
-          m.o.mean ? ceil_div(m.entries, std::max<std::size_t>(rows, 1))
-                   : std::min(m.o.plus, m.most_places()),
-          m.o.segments,
-          m.used,
-          m.capacity,
-          false};
-}
-
 /// Room for copies of entries that have partners.
 template <class V, class I>
 void make_pairs(matrix<V, I>& m) {
@@ -94,32 +82,6 @@ void make_pairs(matrix<V, I>& m) {
   TULLE_CUDA(cudaMemsetAsync, pairs.count, 0,
              static_cast<std::size_t>(pairs.shares) * sizeof *pairs.count, m.stream());
   m.stale = false;
-}
-
-/// Lists for all places of the pool, with the rows that are marked; none where n entries more are
-/// so many that the next product defragments. (With lists, batches of 10^5 from nothing on took up
-/// to a sixth longer.)
-template <class V, class I>
-void make_lists(matrix<V, I>& m, std::size_t n) {
-  auto const all = static_cast<double>(m.entries + n);
-  m.unlisted = (m.unlisted && !m.compact) || all - static_cast<double>(m.in_first) >
-                                                 (m.share != 0 ? most_paired : most_debt) * all;
-  if (m.unlisted)
-    return;
-  make_pairs(m);
-  if (m.listed_for >= m.capacity)
-    return;
-  carver size;
-  lay_lists<V, I>(size, static_cast<std::size_t>(m.rows), m.capacity);
-  m.lists = m.take(size.used(), 1);
-  m.listed_for = m.capacity;
-  TULLE_CUDA(cudaMemsetAsync, m.lists.template as<char>(), 0, m.lists.bytes(), m.stream());
-  if (m.compact)
-    return;
-  auto const a = m.view();
-  TULLE_CUDA(cudaMemsetAsync, a.lists.counts, 0, sizeof(list_counts), m.stream());
-  each(static_cast<std::size_t>(m.rows), m.o.stream,
-       [a] __device__(std::size_t i) { a.list_again(i); });
 }
 
 /// What the next batch's kernels are given; of its n entries `more` may be new. From here on its
@@ -170,18 +132,6 @@ void grow(owned& array, std::size_t there, std::size_t bytes, matrix<V, I>& m) {
   array = std::move(roomy);
 }
 
-/// As many levels of segments, all rows without in new ones.
-template <class V, class I>
-void add_levels(matrix<V, I>& m, int levels) {
-  std::size_t const table = m.pitch() * sizeof(segment<I>);
-  auto const all = static_cast<std::size_t>(levels - 1),
-             there = static_cast<std::size_t>(m.levels - 1);
-  grow(m.further, there * table, all * table, m);
-  TULLE_CUDA(cudaMemsetAsync, m.further.template as<char>() + there * table, 0,
-             (all - there) * table, m.stream());
-  m.levels = levels;
-}
-
 /// What came of it in the end; try_it() plans and makes, once more where there was no room.
 template <class V, class I, class F>
 findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
@@ -202,10 +152,7 @@ findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
     if (f.full != 0) {
       defragment(m, false, m.o.combine_at_defragmenting);
     } else if (tight == b.g.tight && used > m.most_places() && m.used > m.entries) {
-      // The slack of all rows is for those that need it.
-      defragment(m, false, false);
-      m.spare = {static_cast<I>(m.entries), 0, 0};
-      m.used = m.entries;
+      give_up_slack(m);
     } else if (tight == b.g.tight) {
       if (m.levels < f.levels)
         add_levels(m, f.levels);
@@ -259,7 +206,7 @@ findings append(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, I con
   return make(m, b, [&] {
     launch_early(plan_kernel<V, I>, blocks, each_threads, m.stream(), b, row, w.planned);
     launch_early(append_kernel<V, I>, blocks, each_threads, m.stream(), b, row, perm, w.planned,
-                 ++m.tries, m.heard);
+                 ++m.tries, m.heard.get());
     return listen(m);
   });
 }
@@ -282,7 +229,7 @@ findings append_counted(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& 
       TULLE_CUDA(cudaMemsetAsync, m.tallies.template as<char>(), 0, m.tallies.bytes(), m.stream());
     m.is_tallied = true;
     launch_together(counted_kernel<V, I>, ceil_div(b.n, std::size_t{each_threads}), each_threads,
-                    m.stream(), b, m.cols, c, w.planned.runs, ++m.tries, m.heard);
+                    m.stream(), b, m.cols, c, w.planned.runs, ++m.tries, m.heard.get());
     return listen(m);
   });
   m.is_tallied = found.bad != 0;
@@ -324,6 +271,52 @@ findings search(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, dynam
 }
 
 } // namespace
+
+template <class V, class I>
+growth growth_of(matrix<V, I> const& m) {
+  auto const rows = static_cast<std::size_t>(m.rows);
+  return {m.o.mean ? 0 : m.o.factor,
+          m.o.mean ? ceil_div(m.entries, std::max<std::size_t>(rows, 1))
+                   : std::min(m.o.plus, m.most_places()),
+          m.o.segments,
+          m.used,
+          m.capacity,
+          false};
+}
+
+template <class V, class I>
+void make_lists(matrix<V, I>& m, std::size_t n) {
+  auto const all = static_cast<double>(m.entries + n);
+  m.unlisted = (m.unlisted && !m.compact) || all - static_cast<double>(m.in_first) >
+                                                 (m.share != 0 ? most_paired : most_debt) * all;
+  if (m.unlisted)
+    return;
+  make_pairs(m);
+  if (m.listed_for >= m.capacity)
+    return;
+  carver size;
+  lay_lists<V, I>(size, static_cast<std::size_t>(m.rows), m.capacity);
+  m.lists = m.take(size.used(), 1);
+  m.listed_for = m.capacity;
+  TULLE_CUDA(cudaMemsetAsync, m.lists.template as<char>(), 0, m.lists.bytes(), m.stream());
+  if (m.compact)
+    return;
+  auto const a = m.view();
+  TULLE_CUDA(cudaMemsetAsync, a.lists.counts, 0, sizeof(list_counts), m.stream());
+  each(static_cast<std::size_t>(m.rows), m.o.stream,
+       [a] __device__(std::size_t i) { a.list_again(i); });
+}
+
+template <class V, class I>
+void add_levels(matrix<V, I>& m, int levels) {
+  std::size_t const table = m.pitch() * sizeof(segment<I>);
+  auto const all = static_cast<std::size_t>(levels - 1),
+             there = static_cast<std::size_t>(m.levels - 1);
+  grow(m.further, there * table, all * table, m);
+  TULLE_CUDA(cudaMemsetAsync, m.further.template as<char>() + there * table, 0,
+             (all - there) * table, m.stream());
+  m.levels = levels;
+}
 
 template <class V, class I>
 void insert_sorted(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V const* val) {
@@ -374,6 +367,9 @@ void change(matrix<V, I>& m, cuda_batch const& given) {
 }
 
 #define TULLE_CHANGE(tag, V, I, O)                                                                 \
+  template growth growth_of(matrix<V, I> const&);                                                  \
+  template void make_lists(matrix<V, I>&, std::size_t);                                            \
+  template void add_levels(matrix<V, I>&, int);                                                    \
   template void change(matrix<V, I>&, cuda_batch const&);                                          \
   template void insert_sorted(matrix<V, I>&, std::size_t, I const*, I const*, V const*);
 TULLE_TYPES(TULLE_CHANGE)

@@ -89,21 +89,11 @@ void gather(matrix<V, I>& m, copy_room<V, I>& room) {
   launch(gather_kernel<V, I>, blocks, tile_threads, m.o.stream, m.view(),
          static_cast<I const*>(room.first_row.template as<I>()), room.col.template as<I>(),
          room.val.template as<V>());
-  if (m.many != 0)
-    TULLE_CUDA(cudaMemsetAsync, m.marks.template as<char>(), 0, m.marks.bytes(), m.stream());
   std::swap(m.capacity, room.capacity);
   std::swap(m.col, room.col);
   std::swap(m.val, room.val);
   std::swap(m.first, m.row_ptr);
-  m.spare = spare_for(m, m.entries, m.capacity);
-  m.used = static_cast<std::size_t>(m.spare.at(m.rows, static_cast<I>(m.entries)));
-  m.in_first = m.entries;
-  m.levels = 1;
-  m.compact = true;
-  m.holes = m.unlisted = m.crowded = m.planned = m.dense_planned = false;
-  m.many = 0;
-  m.share = 0;
-  m.debt = 0;
+  is_compact_now(m, m.entries);
 }
 
 /// Rows of a compact one by columns, entries of one place in the order they came, or their sum. How
@@ -136,7 +126,32 @@ void defragment(matrix<V, I>& m, bool sort, bool combine) {
   gather(m, room);
 }
 
-#define TULLE_DEFRAGMENT(tag, V, I, O) template void defragment(matrix<V, I>&, bool, bool);
+template <class V, class I>
+void is_compact_now(matrix<V, I>& m, std::size_t entries) {
+  if (m.many != 0)
+    TULLE_CUDA(cudaMemsetAsync, m.marks.template as<char>(), 0, m.marks.bytes(), m.stream());
+  m.entries = m.in_first = entries;
+  m.spare = spare_for(m, entries, m.capacity);
+  m.used = static_cast<std::size_t>(m.spare.at(m.rows, static_cast<I>(entries)));
+  m.levels = 1;
+  m.compact = true;
+  m.holes = m.unlisted = m.crowded = m.planned = m.dense_planned = false;
+  m.many = 0;
+  m.share = 0;
+  m.debt = 0;
+}
+
+template <class V, class I>
+void give_up_slack(matrix<V, I>& m) {
+  defragment(m, false, false);
+  m.spare = {static_cast<I>(m.entries), 0, 0};
+  m.used = m.entries;
+}
+
+#define TULLE_DEFRAGMENT(tag, V, I, O)                                                             \
+  template void defragment(matrix<V, I>&, bool, bool);                                             \
+  template void is_compact_now(matrix<V, I>&, std::size_t);                                        \
+  template void give_up_slack(matrix<V, I>&);
 TULLE_TYPES(TULLE_DEFRAGMENT)
 
 } // namespace tulle::simt

@@ -16,9 +16,23 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 namespace tulle::simt {
 namespace {
+
+/// Never destroyed: matrices may live as long as the process.
+struct notices {
+  std::mutex one_at_a_time;
+  std::vector<notice*> free; // with room for all there are
+  std::size_t made = 0;
+
+  static notices& all() {
+    static auto* const n = new notices;
+    return *n;
+  }
+};
 
 constexpr std::size_t pool_part = 8; // a pool grows by this part of itself at least
 
@@ -26,17 +40,6 @@ template <class T>
 void copy(T* to, T const* from, std::size_t n, cudaStream_t stream) {
   if (n != 0)
     TULLE_CUDA(cudaMemcpyAsync, to, from, n * sizeof(T), cudaMemcpyDeviceToDevice, stream);
-}
-
-/// first and length of csr's pointers.
-template <class V, class I>
-void take_pointers(matrix<V, I>& m, I const* row_ptr) {
-  auto const rows = static_cast<std::size_t>(m.rows);
-  copy(m.first.template as<I>(), row_ptr, rows + 1, m.stream());
-  each(rows + 1, m.o.stream,
-       [row_ptr, rows, length = m.length.template as<I>()] __device__(std::size_t i) {
-         length[i] = i < rows ? row_ptr[i + 1] - row_ptr[i] : I(0);
-       });
 }
 
 /// errc::bad_structure where an array does not hold together.
@@ -160,6 +163,42 @@ cuda_dynamic_shape shape(matrix<V, I> const& m) {
   return s;
 }
 
+} // namespace
+
+pinned_notice take_notice() {
+  auto& all = notices::all();
+  std::lock_guard const in_turn(all.one_at_a_time);
+  if (all.free.empty()) {
+    constexpr std::size_t page = 4096 / sizeof(notice);
+    all.free.reserve(all.made + page);
+    notice* some = nullptr;
+    TULLE_CUDA(cudaHostAlloc, reinterpret_cast<void**>(&some), page * sizeof(notice),
+               cudaHostAllocPortable);
+    for (std::size_t k = 0; k < page; ++k)
+      all.free.push_back(some + k);
+    all.made += page;
+  }
+  pinned_notice n(all.free.back());
+  all.free.pop_back();
+  *n = {};
+  return n;
+}
+void notice_giver::operator()(notice* n) const noexcept {
+  auto& all = notices::all();
+  std::lock_guard const in_turn(all.one_at_a_time);
+  all.free.push_back(n);
+}
+
+template <class V, class I>
+void take_pointers(matrix<V, I>& m, I const* row_ptr) {
+  auto const rows = static_cast<std::size_t>(m.rows);
+  copy(m.first.template as<I>(), row_ptr, rows + 1, m.stream());
+  each(rows + 1, m.o.stream,
+       [row_ptr, rows, length = m.length.template as<I>()] __device__(std::size_t i) {
+         length[i] = i < rows ? row_ptr[i + 1] - row_ptr[i] : I(0);
+       });
+}
+
 template <class V, class I>
 void merge(matrix<V, I>& m, device_csr<V, I, I> const& b) {
   canonical<V, I, I> const c(b, m.o.stream);
@@ -185,8 +224,6 @@ void merge(matrix<V, I>& m, device_csr<V, I, I> const& b) {
   else
     insert_sorted(m, n, static_cast<I const*>(row.get()), col, val);
 }
-
-} // namespace
 
 template <class V, class I>
 void make_plan(matrix<V, I>& m) {
@@ -214,7 +251,7 @@ void make_plan(matrix<V, I>& m) {
 }
 
 template <class V, class I>
-void grow(matrix<V, I>& m, std::size_t places) {
+pool_arrays grow(matrix<V, I>& m, std::size_t places) {
   if (places > static_cast<std::size_t>(std::numeric_limits<I>::max()))
     fail(errc::overflow, "dynamic_csr: %zu places do not fit a %d-bit index", places,
          static_cast<int>(8 * sizeof(I)));
@@ -222,7 +259,7 @@ void grow(matrix<V, I>& m, std::size_t places) {
     fail(errc::out_of_memory, "dynamic_csr: %zu places wanted, the limit is %zu", places,
          m.o.limit);
   if (places <= m.capacity)
-    return;
+    return {};
   // What does not move need not double, so that it moves seldom.
   bool const is_there = m.o.maps && m.capacity != 0;
   std::size_t const roomy = std::max(places + places / pool_part, is_there ? 0 : 2 * m.capacity);
@@ -231,22 +268,27 @@ void grow(matrix<V, I>& m, std::size_t places) {
     m.col.grow(checked_mul(capacity, sizeof(I), "dynamic_csr"));
     m.val.grow(checked_mul(capacity, sizeof(V), "dynamic_csr"));
     m.capacity = capacity;
-    return;
+    return {};
   }
-  owned col = m.take_pool(capacity, sizeof(I)), val = m.take_pool(capacity, sizeof(V));
-  copy(col.as<I>(), m.col.template as<I>(), m.used, m.stream());
-  copy(val.as<V>(), m.val.template as<V>(), m.used, m.stream());
-  std::swap(m.col, col);
-  std::swap(m.val, val);
+  pool_arrays next{m.take_pool(capacity, sizeof(I)), m.take_pool(capacity, sizeof(V))};
+  copy(next.col.as<I>(), m.col.template as<I>(), m.used, m.stream());
+  copy(next.val.as<V>(), m.val.template as<V>(), m.used, m.stream());
+  std::swap(m.col, next.col);
+  std::swap(m.val, next.val);
   m.capacity = capacity;
+  return next;
 }
 
 #define TULLE_DYNAMIC_CELL(tag, V, I, O)                                                           \
-  template void grow(matrix<V, I>&, std::size_t);                                                  \
+  template pool_arrays grow(matrix<V, I>&, std::size_t);                                           \
+  template void take_pointers(matrix<V, I>&, I const*);                                            \
+  template void merge(matrix<V, I>&, device_csr<V, I, I> const&);                                  \
   template void make_plan(matrix<V, I>&);                                                          \
   extern cuda_spmv_kernel const spmv_csr_##tag;                                                    \
+  extern cuda_spgemm_kernel const spgemm_csr_##tag;                                                \
   extern cuda_dynamic_kernel const dynamic_##tag;                                                  \
-  cuda_dynamic_kernel const dynamic_##tag = cell<V, I>::template table<&spmv_csr_##tag>();
+  cuda_dynamic_kernel const dynamic_##tag =                                                        \
+      cell<V, I>::template table<&spmv_csr_##tag, &spgemm_csr_##tag>();
 
 namespace {
 
@@ -263,7 +305,7 @@ struct cell {
       f(m);
     });
   }
-  template <cuda_spmv_kernel const* csr>
+  template <cuda_spmv_kernel const* csr, cuda_spgemm_kernel const* spgemm>
   static constexpr cuda_dynamic_kernel table() {
     return {
         [](cuda_dynamic_options const& o, void const* a, void*& made) {
@@ -276,6 +318,12 @@ struct cell {
         [](void* matrix, cuda_batch const& b) { return on(matrix, [&](M& m) { change(m, b); }); },
         [](void* matrix, void const* b) {
           return on(matrix, [&](M& m) { merge(m, *static_cast<view const*>(b)); });
+        },
+        [](void* matrix, void const* b, void const* c, spgemm_method method) {
+          return on(matrix, [&](M& m) {
+            add_product(m, *spgemm, *static_cast<view const*>(b), *static_cast<view const*>(c),
+                        method);
+          });
         },
         [](void* matrix, bool sort, bool combine) {
           return on(matrix,

@@ -82,6 +82,14 @@ struct notice {
   unsigned number;
 };
 
+/// One in pinned memory that no kernel writes to any more when it is given back. It is kept then,
+/// for the driver takes a millisecond to pin some, and the device must be idle when it is freed.
+struct notice_giver {
+  void operator()(notice* n) const noexcept;
+};
+using pinned_notice = std::unique_ptr<notice, notice_giver>;
+pinned_notice take_notice(); // all zero
+
 /// How segments are given, as numbers.
 struct growth {
   double factor;
@@ -162,7 +170,7 @@ struct matrix {
   owned col, val;
   owned found; // of this batch and the next, in turns
   int turn = 0;
-  notice* heard = nullptr; // pinned
+  pinned_notice heard = take_notice();
   unsigned tries = 0;
   owned tallies;            // of rows: counted.cuh
   bool is_tallied = false;  // they are not all zero
@@ -228,14 +236,11 @@ struct matrix {
   matrix(cuda_dynamic_options const& options, cuda_spmv_kernel const* csr_kernel)
       : o(options), rows(static_cast<I>(options.rows)), cols(static_cast<I>(options.cols)),
         csr(csr_kernel) {
-    TULLE_CUDA(cudaMallocHost, &heard, sizeof(notice));
-    *heard = {};
     TULLE_CUDA(cudaEventCreateWithFlags, &order, cudaEventDisableTiming);
   }
   ~matrix() {
     if (order)
       cudaEventDestroy(order);
-    cudaFreeHost(heard);
   }
   matrix(matrix const&) = delete;
   matrix& operator=(matrix const&) = delete;
@@ -287,9 +292,20 @@ void spmm(matrix<V, I>& m, void* stream, V alpha, detail::dense_ref const& b, V 
           detail::dense_ref const& c);
 
 // matrix.cu
-/// A pool of at least so many places, with the entries at their places.
+/// The arrays of a pool.
+struct pool_arrays {
+  owned col, val;
+};
+/// A pool of at least so many places, with the entries at their places. Returns the one that it
+/// replaces, if it does.
 template <class V, class I>
-void grow(matrix<V, I>& m, std::size_t places);
+pool_arrays grow(matrix<V, I>& m, std::size_t places);
+/// first and length of csr's pointers.
+template <class V, class I>
+void take_pointers(matrix<V, I>& m, I const* row_ptr);
+/// A += B.
+template <class V, class I>
+void merge(matrix<V, I>& m, device_csr<V, I, I> const& b);
 /// How csr multiplies the first segments, and so the shares of it.
 template <class V, class I>
 void make_plan(matrix<V, I>& m);
@@ -299,11 +315,35 @@ void make_plan(matrix<V, I>& m);
 template <class V, class I>
 void defragment(matrix<V, I>& m, bool sort, bool combine);
 
+/// So many entries are all there are, in first segments without gaps, from the first place on.
+template <class V, class I>
+void is_compact_now(matrix<V, I>& m, std::size_t entries);
+/// The slack of all rows is for those that need it.
+template <class V, class I>
+void give_up_slack(matrix<V, I>& m);
+
 // change.cu
+/// Lists for all places of the pool, with the rows that are marked; none where n entries more are
+/// so many that the next product defragments. (With lists, batches of 10^5 from nothing on took up
+/// to a sixth longer.)
+template <class V, class I>
+void make_lists(matrix<V, I>& m, std::size_t n);
+/// As many levels of segments, all rows without in new ones.
+template <class V, class I>
+void add_levels(matrix<V, I>& m, int levels);
+/// How segments are given now.
+template <class V, class I>
+growth growth_of(matrix<V, I> const& m);
 template <class V, class I>
 void change(matrix<V, I>& m, cuda_batch const& b);
 /// Entries in the order of their rows.
 template <class V, class I>
 void insert_sorted(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V const* val);
+
+// product.cu
+/// A += B C.
+template <class V, class I>
+void add_product(matrix<V, I>& m, cuda_spgemm_kernel const& spgemm, device_csr<V, I, I> const& b,
+                 device_csr<V, I, I> const& c, spgemm_method method);
 
 } // namespace tulle::simt

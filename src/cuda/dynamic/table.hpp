@@ -3,6 +3,7 @@
 // What the library and libtulle_cuda.so know of each other about dynamic matrices: a table of its
 // own, behind an entry point of its own.
 #pragma once
+#include "tulle/op/spgemm_method.hpp"
 #include "tulle/view/dense.hpp"
 
 #include "cuda/module.hpp"
@@ -26,9 +27,10 @@ struct cuda_dynamic_options {
   int segments;
   bool combine; // duplicates at once
   bool combine_at_defragmenting;
-  bool exact;        // rows have their entries in the order they came
-  bool maps;         // the pool is mapped, and grows in its place
-  std::size_t limit; // places
+  bool exact;                  // rows have their entries in the order they came
+  bool maps;                   // the pool is mapped, and grows in its place
+  std::size_t limit;           // places
+  std::size_t workspace_limit; // bytes, of products of matrices
   long long rows, cols;
 };
 
@@ -56,6 +58,8 @@ struct cuda_dynamic_kernel {
   void (*drop)(void* matrix);
   cuda_status (*change)(void* matrix, cuda_batch const& batch);
   cuda_status (*merge)(void* matrix, void const* csr);
+  /// Of two csr's views.
+  cuda_status (*add_product)(void* matrix, void const* b, void const* c, spgemm_method method);
   cuda_status (*defragment)(void* matrix, bool sort, bool combine);
   /// A csr's view of the matrix, which is compact then.
   cuda_status (*freeze)(void* matrix, void* csr);
@@ -71,7 +75,7 @@ struct cuda_dynamic_module {
   int version;                                    // must be cuda_dynamic_version of the library
   cuda_dynamic_kernel const* (*kernel)(int type); // nullptr where none is built
 };
-inline constexpr int cuda_dynamic_version = 4;
+inline constexpr int cuda_dynamic_version = 5;
 
 } // namespace tulle
 

@@ -255,6 +255,13 @@ entries<V, I> take_entries(result const& to, std::size_t n) {
     return {reinterpret_cast<I*>(all + n * sizeof(V)), reinterpret_cast<V*>(all)};
 }
 
+template <class V, class I>
+entries<V, I> ask_for_places(product_places const& p, void const* row_ptr, std::size_t n) {
+  void *col = nullptr, *val = nullptr;
+  p.take(p.owner, row_ptr, n, col, val);
+  return {static_cast<I*>(col), static_cast<V*>(val)};
+}
+
 template <class V, class I, class O>
 device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b,
                              cuda_result const& to, cuda_result const& keep, cuda_product& p,
@@ -334,7 +341,9 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   }
   std::size_t const nnz = last_of(row_ptr, rows, stream);
 
-  auto const [c_col, c_val] = take_entries<V, I>(c, nnz);
+  auto const [c_col, c_val] = p.places.take && nnz != 0
+                                  ? ask_for_places<V, I>(p.places, row_ptr, nnz)
+                                  : take_entries<V, I>(c, nnz);
   fill(p, a, b, c_ptr, c_col, c_val, true);
   if (p.maps)
     map_products<I, unsigned_t<O>>(p, a, b, {c_ptr, c_col, a.rows, b.cols}, sizeof(V) + sizeof(I),

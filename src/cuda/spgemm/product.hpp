@@ -99,6 +99,13 @@ struct product_map {
   unsigned long long most_terms = 0;    // entries of A that a block needs
 };
 
+/// Where C's entries go, if not to memory of the result: asked once its pointers are known, with
+/// the first one at row_ptr (of O) and how many there are. May throw.
+struct product_places {
+  void* owner = nullptr;
+  void (*take)(void* owner, void const* row_ptr, std::size_t n, void*& col, void*& val) = nullptr;
+};
+
 struct cuda_product {
   int device = -1;
   spgemm_method method = spgemm_method::automatic;
@@ -109,6 +116,7 @@ struct cuda_product {
   double alpha = 1, beta = 0;
   bool counts_only = false;       // C is not computed: its entries are wanted, no more
   unsigned long long entries = 0; // of C, then
+  product_places places = {};
   void* stream = nullptr;
   std::size_t workspace_limit = SIZE_MAX;
   bool a_canonical = true, b_canonical = true;

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A += B C: spgemm's rows, computed where they stay. King et al., sec. 3.2: no csr of the product
+// in between, kernels by the length of rows, and rows in any order. When spgemm has counted them,
+//   planned: what can fail comes here, room in the pool for all of them, tables, a defragmentation;
+//   computed: by spgemm's kernels, in the pool behind all that is used, where nobody looks;
+//   made: what the row has room for is copied there, the rest is its next segment as it lies.
+// A matrix without entries has the product for its first segments.
+//
+// Unlike the paper, rows are counted first and places dealt in their order, not as blocks come to
+// ask for some: those of a row are known before it is computed, and there is nothing to shuffle.
+#include "cuda/dynamic/batch.cuh"
+#include "cuda/spgemm/product.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace tulle::simt {
+namespace {
+
+/// Whether all rows of the product have room for their segments; of rows with many entries.
+template <class V, class I>
+void plan_rows(matrix<V, I> const& m, I const* row_ptr, findings* f) {
+  auto const a = m.view();
+  auto const g = growth_of(m);
+  TULLE_CUDA(cudaMemsetAsync, f, 0, sizeof(findings), m.stream());
+  each(static_cast<std::size_t>(m.rows), m.o.stream, [=] __device__(std::size_t i) {
+    if (I const fresh = row_ptr[i + 1] - row_ptr[i]; fresh != 0)
+      plan_row(a, g, static_cast<I>(i), a.now(i), static_cast<std::size_t>(fresh), f);
+  });
+}
+
+/// Rows have their products, which lie one after the other from `begin` on.
+template <class V, class I>
+void make_rows(matrix<V, I> const& m, I const* row_ptr, I begin, findings* f) {
+  auto const a = m.view();
+  each_warp(static_cast<std::size_t>(m.rows), m.o.stream, [=] __device__(std::size_t at, int lane) {
+    auto const i = static_cast<I>(at);
+    I const fresh = row_ptr[i + 1] - row_ptr[i], from = begin + row_ptr[i];
+    if (fresh == 0)
+      return;
+    row_now<I> const now = a.now(i);
+    run<I> r = room_of(a, i, now, static_cast<std::size_t>(now.length) + fresh);
+    I const fits = min(r.places - r.length, fresh);
+    for (I k = lane; k < fits; k += 32) {
+      I const to = target(a, i, r, r.length + k);
+      a.col[to] = a.col[from + k];
+      a.val[to] = a.val[from + k];
+    }
+    __syncwarp();
+    r.begin = from + fits;
+    if (lane == 0)
+      settle(a, i, now.first, r, fresh - fits, now.length + fresh, f);
+  });
+}
+
+template <class V, class I>
+class product {
+public:
+  product(matrix<V, I>& m, spgemm_method method) : m_(m) {
+    p_.device = m.o.device;
+    p_.stream = m.o.stream;
+    p_.method = method;
+    p_.workspace_limit = m.o.workspace_limit;
+  }
+
+  /// B C, in the pool or as a csr of its own.
+  void compute(cuda_spgemm_kernel const& spgemm, device_csr<V, I, I> const& b,
+               device_csr<V, I, I> const& c, bool in_pool) {
+    if (in_pool)
+      p_.places = {
+          this, [](void* self, void const* row_ptr, std::size_t n, void*& col, void*& val) {
+            static_cast<product*>(self)->make_room(static_cast<I const*>(row_ptr), n, col, val);
+          }};
+    cuda_result const memory{m_.o.device, m_.o.stream, m_.o.workspace_limit, this, take, give_all};
+    cuda_status const s = spgemm.multiply(&b, &c, memory, memory, p_, &made_);
+    if (s.code != cuda_status::fine)
+      throw failure{s};
+  }
+  device_csr<V, I, I> const& made() const { return made_; }
+
+  /// What is in the pool becomes the rows'. Nothing fails here but the device.
+  void settle_rows() {
+    auto const n = static_cast<std::size_t>(made_.nnz);
+    if (n == 0)
+      return;
+    if (m_.entries == 0) {
+      take_pointers(m_, made_.row_ptr);
+      return is_compact_now(m_, n);
+    }
+    make_rows(m_, made_.row_ptr, static_cast<I>(m_.used), found_.as<findings>());
+    m_.used += n;
+    m_.entries += n;
+    m_.many += planned_.many;
+    m_.crowded = m_.crowded || planned_.crowded != 0;
+    m_.compact = false;
+    m_.stale = true;
+  }
+
+private:
+  /// Places for n products, the first of them behind all that is used.
+  void make_room(I const* row_ptr, std::size_t n, void*& col, void*& val) {
+    bool const is_first = m_.entries == 0;
+    if (is_first) {
+      auto const slack = spare_for(m_, n, m_.most_places());
+      grow_to(static_cast<std::size_t>(slack.at(m_.rows, static_cast<I>(n))));
+    } else {
+      while (!has_room(row_ptr, n)) {
+      }
+    }
+    std::size_t const begin = is_first ? 0 : m_.used;
+    col = m_.col.template as<I>() + begin;
+    val = m_.val.template as<V>() + begin;
+  }
+  /// Whether there is room now; or some was made, and it may be worth another look.
+  bool has_room(I const* row_ptr, std::size_t n) {
+    if (m_.used + n > m_.most_places() && m_.used > m_.entries)
+      give_up_slack(m_);
+    grow_to(m_.used + n);
+    make_lists(m_, n);
+    if (found_.bytes() == 0)
+      found_ = m_.take(1, sizeof(findings));
+    plan_rows(m_, row_ptr, found_.as<findings>());
+    planned_ = fetch(found_.as<findings>(), 1, m_.o.stream)[0];
+    if (planned_.full != 0) {
+      defragment(m_, false, m_.o.combine_at_defragmenting);
+      return false;
+    }
+    if (planned_.levels > m_.levels)
+      add_levels(m_, planned_.levels);
+    return true;
+  }
+  void grow_to(std::size_t places) {
+    if (pool_arrays old = grow(m_, places); old.col.bytes() != 0)
+      replaced_.push_back(std::move(old));
+  }
+
+  static void* take(void* self, std::size_t bytes) noexcept {
+    auto& p = *static_cast<product*>(self);
+    try {
+      return p.taken_.emplace_back(p.m_.take(bytes, 1)).template as<void>();
+    } catch (...) {
+      return nullptr;
+    }
+  }
+  static void give_all(void* self) noexcept { static_cast<product*>(self)->taken_.clear(); }
+
+  matrix<V, I>& m_;
+  cuda_product p_;
+  device_csr<V, I, I> made_;
+  owned found_; // those of batches are in turns
+  findings planned_{};
+  std::vector<owned> taken_;
+  std::vector<pool_arrays> replaced_; // the operands may be of them
+};
+
+} // namespace
+
+template <class V, class I>
+void add_product(matrix<V, I>& m, cuda_spgemm_kernel const& spgemm, device_csr<V, I, I> const& b,
+                 device_csr<V, I, I> const& c, spgemm_method method) {
+  product<V, I> p(m, method);
+  p.compute(spgemm, b, c, !m.o.combine);
+  if (m.o.combine && p.made().nnz != 0)
+    merge(m, p.made());
+  else
+    p.settle_rows();
+}
+
+#define TULLE_ADD_PRODUCT(tag, V, I, O)                                                            \
+  template void add_product(matrix<V, I>&, cuda_spgemm_kernel const&, device_csr<V, I, I> const&,  \
+                            device_csr<V, I, I> const&, spgemm_method);
+TULLE_TYPES(TULLE_ADD_PRODUCT)
+
+} // namespace tulle::simt
