@@ -3,6 +3,7 @@
 // Dynamic matrices on a device: checks here, work in the module.
 #include "tulle/core/types.hpp"
 #include "tulle/dynamic/device_dynamic_csr.hpp"
+#include "tulle/op/convert.hpp"
 
 #include "core/cuda_module.hpp"
 #include "cuda/dynamic/table.hpp"
@@ -68,6 +69,7 @@ cuda_dynamic_options numbers_of(device_dynamic_options const& o, long long rows,
           o.slack.factor,
           o.slack.plus,
           o.slack.mean,
+          o.width,
           o.segments,
           o.duplicates == on_duplicate::combine,
           o.duplicates == on_duplicate::at_defragmenting,
@@ -182,6 +184,18 @@ device_dynamic_csr<V, I> device_dynamic_csr<V, I>::from_csr(csr_view<V, I, I> a,
     made = std::make_unique<state>(a.rows, a.cols, &there, o);
   });
   return device_dynamic_csr(std::move(made));
+}
+
+template <class V, class I>
+device_dynamic_csr<V, I> device_dynamic_csr<V, I>::from_coo(coo_view<V, I, I, space::device> a,
+                                                            options const& o) {
+  device_matrix const c = convert(device_ref{matrix_ref(a)}, format::csr, o.where);
+  return from_csr(c.template view<csr_there>(), o);
+}
+template <class V, class I>
+device_dynamic_csr<V, I> device_dynamic_csr<V, I>::from_coo(coo_view<V, I, I> a, options const& o) {
+  device_matrix const there = upload(matrix_ref(a), o.where);
+  return from_coo(there.template view<coo_view<V, I, I, space::device>>(), o);
 }
 
 template <class V, class I>

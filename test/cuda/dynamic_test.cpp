@@ -28,6 +28,7 @@ device_dynamic_options some_options(std::mt19937& random, cuda const& where) {
   o.slack.factor = random() % 2 ? .12 : 0;
   o.slack.plus = random() % 3;
   o.slack.mean = random() % 4 == 0;
+  o.width = random() % 3 ? 0 : random() % 5;
   o.segments = 2 + static_cast<int>(random() % 7);
   o.duplicates = static_cast<on_duplicate>(random() % 3);
   o.mapped = random() % 16 == 0; // which is slow
@@ -72,6 +73,10 @@ std::string run(unsigned seed, std::size_t changes, cuda const& where) {
       a.merge(other.to_csr().view());
       for (auto const& [place, v] : other.at)
         m.at[place] += v;
+    } else if (what == 14) {
+      auto const c = m.to_csr();
+      coo<V, I, I> const entries = coo<V, I, I>::from_csr(c.view());
+      a = device_dynamic_csr<V, I>::from_coo(entries.view(), o);
     } else if (what == 13) {
       model<V, I> left{rows, cols, {}}, right{cols, cols, {}};
       left.insert(b);
@@ -282,6 +287,35 @@ TEST(device_dynamic_csr, defragmenting_sorts_and_adds_up_as_the_cpu_does) {
         ASSERT_TRUE(stored(a.download().snapshot()) == stored(b.snapshot())) << rows << combine;
       }
     }
+}
+
+TEST(device_dynamic_csr, rows_begin_as_wide_as_they_are_told) {
+  device_dynamic_options o;
+  o.width = 3;
+  matrix d(1000, 50, o);
+  EXPECT_GE(d.shape().places, 3000u);
+  std::vector<std::int32_t> row, col;
+  for (std::int32_t k = 0; k < 3000; ++k) {
+    row.push_back(k % 1000);
+    col.push_back(k / 1000);
+  }
+  std::size_t const places = d.shape().places;
+  d.insert(row, col, std::vector<double>(3000, 1));
+  EXPECT_EQ(d.shape().places, places);
+  EXPECT_EQ(d.shape().segments, 1u);
+  EXPECT_EQ(product({}, d, std::vector<double>(50, 1)), std::vector<double>(1000, 3));
+  o.limit = 100;
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"the limit is 100"}, [&] { matrix(40, 1, o); }));
+  o.width = SIZE_MAX;
+  EXPECT_TRUE(fails_with(errc::overflow, {"rows of that width"}, [&] { matrix(40, 1, o); }));
+}
+
+TEST(device_dynamic_csr, from_coo_adds_up_entries_of_one_place) {
+  coo<double> const a(3, 4, {2, 0, 2, 2}, {1, 3, 1, 0}, {1, 2, 4, 8});
+  matrix d = matrix::from_coo(a.view());
+  EXPECT_EQ(d.shape().entries, 3u);
+  EXPECT_EQ(d.to_csr(), a.to_csr());
+  EXPECT_EQ(matrix::from_coo(coo<double>(3, 4, {}, {}, {}).view()).shape().entries, 0u);
 }
 
 TEST(device_dynamic_csr, adds_itself) {

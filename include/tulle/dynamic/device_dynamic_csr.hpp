@@ -29,7 +29,8 @@ struct device_dynamic_options {
   /// Of all segments, of the first where it is no more than twice the entries; a row that has two
   /// already at least doubles. No function.
   dynamic_slack slack;
-  int segments = 8; ///< of a row, 2 to 8
+  std::size_t width = 0; ///< places of each row, where the matrix begins without entries
+  int segments = 8;      ///< of a row, 2 to 8
   on_duplicate duplicates = on_duplicate::keep;
   std::size_t limit = SIZE_MAX; ///< places of the pool
   /// The pool is mapped: what it has stays where it is when it grows, and it grows by an eighth.
@@ -68,6 +69,9 @@ public:
   /// Rows as a has them.
   static device_dynamic_csr from_csr(csr_view<V, I, I> a, options const& o = {});
   static device_dynamic_csr from_csr(csr_there a, options const& o = {});
+  /// Entries of one place are added.
+  static device_dynamic_csr from_coo(coo_view<V, I, I> a, options const& o = {});
+  static device_dynamic_csr from_coo(coo_view<V, I, I, space::device> a, options const& o = {});
 
   I rows() const;
   I cols() const;

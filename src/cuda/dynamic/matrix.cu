@@ -82,6 +82,10 @@ std::unique_ptr<matrix<V, I>> make(cuda_dynamic_options const& o, device_csr<V, 
   if (!a || a->nnz == 0) {
     TULLE_CUDA(cudaMemsetAsync, m->length.template as<char>(), 0, m->length.bytes(), s);
     TULLE_CUDA(cudaMemsetAsync, m->first.template as<char>(), 0, m->first.bytes(), s);
+    std::size_t const places = checked_mul(rows, o.width, "device_dynamic_csr: rows of that width");
+    grow(*m, places);
+    m->spare = {0, rows == 0 ? I(0) : static_cast<I>(o.width), 0};
+    m->used = places;
     return m;
   }
   auto const n = static_cast<std::size_t>(a->nnz);

@@ -24,6 +24,7 @@ struct cuda_dynamic_options {
   double factor; // of dynamic_slack
   std::size_t plus;
   bool mean;
+  std::size_t width;
   int segments;
   bool combine; // duplicates at once
   bool combine_at_defragmenting;
