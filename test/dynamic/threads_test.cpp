@@ -3,6 +3,9 @@
 // Writers and readers at once. Every batch adds v at places of row 0 and -v at the same columns of
 // row 1, so whoever sees whole batches only finds that the rows cancel.
 #include "tulle/op/assemble.hpp"
+#include "tulle/op/spgemm.hpp"
+#include "tulle/op/spmm.hpp"
+#include "tulle/op/spmv.hpp"
 
 #include "dynamic/model.hpp"
 
@@ -33,6 +36,7 @@ struct pair_product {
   csr<double> left = from_triplets<double>(64, 64, std::vector{0, 1}, std::vector{2, 2},
                                            std::vector<double>{1, -1});
   csr<double> right = from_lengths(cols, std::vector<std::int32_t>(64, 300));
+  csr<double> sum = spgemm(left, right);
 };
 
 void run(int writers, int readers, on_duplicate how, bool in_place, std::size_t late_from) {
@@ -51,11 +55,17 @@ void run(int writers, int readers, on_duplicate how, bool in_place, std::size_t 
       for (unsigned n = 0; n < batches; ++n) {
         auto const b = pairs(static_cast<unsigned>(w), n, n % 3 == 0 ? 8000 : 40);
         a.insert(b.row, b.col, b.val);
-        if (in_place && n % 4 == 1) {
-          std::int32_t const rows[] = {0, 1};
-          double const factors[] = {2, 2};
-          a.scale_rows(rows, factors);
+        if (in_place) {
+          auto const some = pairs(static_cast<unsigned>(w), n + 100, 20);
+          if (n % 4 == 1)
+            a.scale_rows(std::vector{0, 1}, std::vector{2.0, 2.0});
+          else if (n % 4 == 2)
+            a.assign(some.row, some.col, some.val);
+          else if (n % 4 == 0)
+            a.erase(some.row, some.col);
         }
+        if (n % 6 == 5)
+          a.merge(both.sum.view());
         if (n % 4 == 3)
           a.add_product(both.left.view(), both.right.view());
         if (n % 5 == 2)
@@ -68,9 +78,15 @@ void run(int writers, int readers, on_duplicate how, bool in_place, std::size_t 
       std::vector<double> const ones(cols, 1);
       std::vector<double> y(64);
       do {
-        if (r % 3 == 0) {
+        if (r % 5 == 0) {
           spmv(cpu{.threads = 2}, 1.0, a, ones, 0.0, y);
-        } else if (r % 3 == 1) {
+        } else if (r % 5 == 1) {
+          spmm(cpu{.threads = 2}, 1.0, a, row_major(ones.data(), cols, 1), 0.0,
+               row_major(y.data(), 64, 1));
+        } else if (r % 5 == 2) {
+          auto const s = a.freeze();
+          spmv(cpu{.threads = 2}, 1.0, s.as_csr(), ones, 0.0, y);
+        } else if (r % 5 == 3) {
           std::fill(y.begin(), y.end(), 0);
           auto const s = a.snapshot();
           s.for_each(
@@ -100,7 +116,7 @@ void run(int writers, int readers, on_duplicate how, bool in_place, std::size_t 
   for (int w = 0; w < writers; ++w)
     for (unsigned n = 0; n < batches; ++n) {
       m.insert(pairs(static_cast<unsigned>(w), n, n % 3 == 0 ? 8000 : 40));
-      if (n % 4 == 3)
+      for (int times = (n % 4 == 3) + (n % 6 == 5); times > 0; --times)
         m.insert(product);
     }
   EXPECT_EQ(a.to_csr(), m.to_csr());
@@ -109,17 +125,17 @@ void run(int writers, int readers, on_duplicate how, bool in_place, std::size_t 
 TEST(dynamic_threads, readers_see_whole_batches_and_all_arrive) {
   for (int const threads : {1, 2, 8})
     for (on_duplicate const how : {on_duplicate::keep, on_duplicate::combine})
-      run(threads, threads < 8 ? threads : 3, how, false, 0);
+      run(threads, threads < 8 ? threads : 5, how, false, 0);
 }
 
 TEST(dynamic_threads, readers_see_whole_batches_that_come_late) {
   for (int const threads : {1, 2, 8})
-    run(threads, threads < 8 ? threads : 3, on_duplicate::keep, false, 20);
+    run(threads, threads < 8 ? threads : 5, on_duplicate::keep, false, 20);
 }
 
 TEST(dynamic_threads, changes_in_place_are_whole_too) {
   for (std::size_t const late_from : {0, 20})
-    run(2, 3, on_duplicate::keep, true, late_from);
+    run(2, 5, on_duplicate::keep, true, late_from);
 }
 
 } // namespace
