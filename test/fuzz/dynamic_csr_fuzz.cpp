@@ -7,7 +7,7 @@
 // what, one that says how many entries, and two an entry, all in a matrix of at most 16 x 16.
 #include "tulle/core/error.hpp"
 #include "tulle/dynamic/dynamic_csr.hpp"
-#include "tulle/op/assemble.hpp"
+#include "tulle/format/coo.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -47,11 +47,6 @@ void compare(matrix const& a, std::map<std::pair<int, int>, double> const& m) {
   }
 }
 
-csr<double> from_triplets(std::vector<int> const& row, std::vector<int> const& col,
-                          std::vector<double> const& val) {
-  return tulle::from_triplets<double>(16, 16, row, col, val);
-}
-
 void sequence(bytes in) {
   dynamic_options o;
   unsigned const how = in.next();
@@ -69,7 +64,7 @@ void sequence(bytes in) {
   std::map<std::pair<int, int>, double> m;
   dynamic_snapshot<double> kept;
   while (in.at != in.end) {
-    unsigned const what = in.next() % 14;
+    unsigned const what = in.next() % 13;
     std::vector<int> row, col;
     std::vector<double> val;
     for (unsigned n = in.next() % 32; n > 0 && in.at != in.end; --n) {
@@ -106,24 +101,13 @@ void sequence(bytes in) {
       kept = {};
       a = matrix::adopt(a.to_csr(), o);
     } else if (what == 9) {
-      a.merge(from_triplets(row, col, val).view());
+      a.merge(coo_view<double>(16, 16, row, col, val).to_csr().view());
       for (std::size_t k = 0; k < row.size(); ++k)
         m[{row[k], col[k]}] += val[k];
-    } else if (what == 10) { // (row, k) times (k, col), k the place in the list
-      std::vector<int> number(row.size());
-      for (std::size_t k = 0; k < row.size(); ++k)
-        number[k] = static_cast<int>(k % 16);
-      std::vector<double> const ones(row.size(), 1);
-      a.add_product(from_triplets(row, number, ones).view(),
-                    from_triplets(number, col, val).view());
-      for (std::size_t k = 0; k < row.size(); ++k)
-        for (std::size_t l = 0; l < row.size(); ++l)
-          if (number[k] == number[l])
-            m[{row[k], col[l]}] += val[l];
-    } else if (what == 11 && !row.empty()) {
+    } else if (what == 10 && !row.empty()) {
       a.insert(row[0], col[0], val[0]);
       m[{row[0], col[0]}] += val[0];
-    } else if (what == 12 && !row.empty()) {
+    } else if (what == 11 && !row.empty()) {
       a.assign(row[0], col[0], val[0]);
       m[{row[0], col[0]}] = val[0];
       a.erase(row.back(), col.back());
