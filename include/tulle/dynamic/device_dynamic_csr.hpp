@@ -92,8 +92,8 @@ public:
   /// A += B.
   void merge(csr_view<V, I, I> b);
   void merge(csr_there b);
-  /// A += B C, which may be what freeze() gave. Rows of the product are computed where they stay,
-  /// in the pool, or behind it what a row has room for; only where duplicates are to be combined
+  /// A += B C, which may be what freeze() gave. Rows of the product are computed in the pool, and
+  /// stay there but for what their rows have room for; only where duplicates are to be combined
   /// does it become a csr first. The same bits as spgemm's, and its workspace_limit.
   void add_product(csr_there b, csr_there c, spgemm_options how = {});
 
