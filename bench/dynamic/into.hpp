@@ -5,9 +5,11 @@
 #pragma once
 #include "tulle/dynamic/dynamic_csr.hpp"
 #include "tulle/op/spgemm.hpp"
+#include "tulle/op/spgemm_forecast.hpp"
 
 #include "bench/dynamic/growth.hpp"
 #include "bench/measure.hpp"
+#include "bench/source.hpp"
 
 #include <functional>
 
@@ -18,7 +20,7 @@ inline constexpr std::size_t most_into = 200000000; // products of entries
 /// Where it happens: M is dynamic, P a csr.
 template <class M, class P>
 struct ground {
-  std::string backend;
+  std::string backend = "cpu";
   std::function<P()> multiplied;
   std::function<M()> nothing;
   std::function<M(P const&)> from_csr;
@@ -29,7 +31,13 @@ struct ground {
 };
 
 template <class V, class I, class M, class P>
-std::vector<record> run_into(record const& about, csr<V, I, I> const& a, ground<M, P> const& g) {
+std::vector<record> run_into(std::string const& matrix, csr<V, I, I> const& a,
+                             ground<M, P> const& g, options const& o,
+                             std::vector<std::string>& remarks) {
+  if (a.rows != a.cols || spgemm_forecast(a, a).products > most_into) {
+    remarks.push_back(matrix + " is not multiplied by itself: that would take too long");
+    return {};
+  }
   csr<V, I, I> const product = spgemm(reference{}, a, a);
   csr<V, I, I> const twice = [&] { // sums of two that are equal are exact
     csr<V, I, I> c = product;
@@ -73,7 +81,8 @@ std::vector<record> run_into(record const& about, csr<V, I, I> const& a, ground<
     c.backend = g.backend;
     c.format = std::string("dynamic ") + w.name;
     c.bytes = w.bytes;
-    records.push_back(record_of(about, c, w.times, w.right));
+    records.push_back(
+        record_of(about(matrix + ": C and A A", a, "dynamic", o), c, w.times, w.right));
   }
   return records;
 }
