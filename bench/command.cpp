@@ -157,8 +157,8 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
                         "One contestant a value, without peers: threads=1,2,4");
     command
         ->add_option("--method", o->methods,
-                     "Methods beside the default one, separated by commas, for the formats that "
-                     "have them: merge, segments; all")
+                     "Methods beside the one that suits, separated by commas, for the formats "
+                     "that have them: merge, segments; all")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::IsMember(method_names(op)));

@@ -62,7 +62,7 @@ std::vector<spmv_method> wanted_methods(format f, options const& o) {
   std::vector<spmv_method> wanted = {spmv_method::automatic};
   for (spmv_method const m : spmv_methods(f))
     for (std::string const& text : o.methods)
-      if (text == name(m) || (text == "all" && m != spmv_methods(f).front()))
+      if (text == name(m) || text == "all")
         wanted.push_back(m);
   return wanted;
 }

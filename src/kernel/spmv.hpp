@@ -17,7 +17,7 @@ struct plan_view {
   bool transposed = false;
   bool streaming = false;   // entries come from beyond the threads' own caches: prefetch pays
   bool one_pattern = false; // set by prepare(): what it found holds for this pattern alone
-  spmv_method wanted = spmv_method::automatic; // one that the format has
+  spmv_method wanted = spmv_method::automatic; // or one that the format has: prepare() may choose
   void* work = nullptr;                        // what prepare() asked for, 64-byte aligned
   char const* method = "";                     // for path(): set by prepare()
   int device = -1, multiprocessors = 0;        // of cuda, as is

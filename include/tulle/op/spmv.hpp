@@ -22,8 +22,7 @@
 
 namespace tulle {
 
-/// What a format's product may be asked for beside automatic, which is the first of them; none
-/// where there is one way.
+/// What a format's product may be asked for beside automatic; none where there is one way.
 std::span<spmv_method const> spmv_methods(format f) noexcept;
 
 namespace detail {

@@ -9,7 +9,7 @@
 namespace tulle {
 
 enum class spmv_method : std::uint8_t {
-  automatic, ///< the format's own: of csr, rows
+  automatic, ///< what suits the matrix: of csr, segments or rows
   rows,      ///< row by row, vectors within long rows and over runs of short ones
   merge,     ///< merge path: equal shares of entries and row ends, step by step
   segments,  ///< segmented sum over tiles of entries, as if no row was empty, and repair

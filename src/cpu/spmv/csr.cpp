@@ -2,9 +2,9 @@
 
 // src/cpu/spmv/csr.cpp:  y = alpha*A*x + beta*y, A in CSR.
 //
-// By rows.hpp, merge.hpp or segments.hpp, as the method says; the transpose by scatter.hpp. Bytes
-// that must move, double with 32-bit indices: 12 an entry, 12 a row and 8 a column; 2 flops an
-// entry, so memory binds.
+// By rows.hpp, merge.hpp or segments.hpp, as the method says, or else as suits the matrix; the
+// transpose by scatter.hpp. Bytes that must move, double with 32-bit indices: 12 an entry, 12 a row
+// and 8 a column; 2 flops an entry, so memory binds.
 #include "tulle/format/csr.hpp"
 
 #include "cpu/spmv/merge.hpp"
@@ -20,6 +20,9 @@ template <class V, class I, class O>
 std::size_t prepare(csr_view<V, I, O> const& a, plan_view& p) {
   if (p.transposed)
     return prepare_scatter<V>(a.col, a.nnz, p);
+  if (p.wanted == spmv_method::automatic)
+    p.wanted = suits_segments<V>(a.row_ptr, a.col, a.rows, a.cols) ? spmv_method::segments
+                                                                   : spmv_method::rows;
   if (p.wanted == spmv_method::merge) {
     p.method = "merge";
     return merge_tiles<plain<V>>(a.rows, a.nnz, p.threads).bytes();

@@ -27,10 +27,15 @@ constexpr int tile_entries = 64;             // a word of marks; 60, in odd lane
 constexpr std::int64_t segment_block = 8192; // entries; as tile_steps in rows.hpp
 static_assert(segment_block % tile_entries == 0);
 
+// Lanes. All of a vector where it has more: 1.1 to 1.2 times as long on float and on AVX-512, since
+// many lanes have no row's end then, which is guessed wrong. Twice the lanes of a vector: no
+// faster.
 template <class V>
-constexpr int omega = is_pair<V> ? 1 : HWY_MAX_BYTES / static_cast<int>(sizeof(V));
+constexpr int omega = is_pair<V>                      ? 1
+                      : HWY_MAX_BYTES / sizeof(V) < 4 ? 2
+                                                      : 4;
 template <class V>
-constexpr int sigma = tile_entries / omega<V>; // twice the lanes, half as long: no faster
+constexpr int sigma = tile_entries / omega<V>;
 
 /// The lowest bit as the highest.
 HWY_INLINE std::uint64_t reversed(std::uint64_t w) {
@@ -38,6 +43,48 @@ HWY_INLINE std::uint64_t reversed(std::uint64_t w) {
   w = (w >> 4 & 0x0f0f0f0f0f0f0f0f) | (w & 0x0f0f0f0f0f0f0f0f) << 4;
   w = (w >> 2 & 0x3333333333333333) | (w & 0x3333333333333333) << 2;
   return (w >> 1 & 0x5555555555555555) | (w & 0x5555555555555555) << 1;
+}
+
+// Where a row has another length than the one before it, its end by rows.hpp is a wrong guess: nine
+// in 64 entries of circuit, here two. So this is faster where rows are short, unequal and too many
+// for a processor to learn, and slower elsewhere. Seen in a few places of the matrix, 8 rows each,
+// so that a call need not plan; times as long as by rows, double, two threads of Zen 4:
+//   unequal and short: ct2010 .5, delaunay_n16 .6, circuit and transient .65, dblp-2010 .7,
+//     email-Enron .75, offshore .83, random rows of 4 .65;
+//   equal for more than half: poisson, lattice, mdual 1.3 to 1.6, cage11 1.3, cnr-2000 1.05;
+//   most entries in long rows: rmat .95 to 1.2, c-62 1.3; soc-Epinions1, .87, is given away;
+//   few: circuit with 30,000 rows 1.2, bayer10 1.1;
+//   far apart in an x beyond L2, where misses in flight are what counts: random rows of 8 and 16 in
+//     500,000 columns 1.05 and 1.28; of 3 in 1,000,000 .88.
+constexpr int looked_at = 32; // places
+constexpr int looked_at_rows = 8;
+constexpr std::int64_t fewest_rows = 1 << 15;
+constexpr std::int64_t far_columns = 1 << 13; // from those of the row before
+constexpr std::int64_t far_in_row = 5;
+constexpr std::size_t large_vector = 2 << 20; // bytes
+
+template <class V, class I, class O>
+bool suits_segments(O const* ptr, I const* col, std::int64_t rows, std::int64_t cols) {
+  if (is_pair<plain<V>> || rows < fewest_rows)
+    return false;
+  bool const is_large = static_cast<std::size_t>(cols) * sizeof(V) > large_vector;
+  std::int64_t seen = 0, unequal = 0, entries = 0, in_long = 0, far = 0;
+  for (int place = 0; place < looked_at; ++place) {
+    std::int64_t const first = (rows - looked_at_rows - 1) * place / (looked_at - 1);
+    for (std::int64_t i = first; i < first + looked_at_rows; ++i) {
+      std::int64_t const length = ptr[i + 1] - ptr[i], next = ptr[i + 2] - ptr[i + 1];
+      ++seen;
+      unequal += length != next;
+      entries += next;
+      in_long += next >= vector_among_short ? next : 0;
+      std::int64_t const both = length < next ? length : next;
+      for (std::int64_t k = 0; is_large && k < both && k < vector_among_short; ++k) {
+        std::int64_t const apart = col[ptr[i] + k] - col[ptr[i + 1] + k];
+        far += apart >= far_columns || apart <= -far_columns;
+      }
+    }
+  }
+  return 2 * unequal >= seen && 5 * in_long <= 3 * entries && far <= far_in_row * seen;
 }
 
 template <class V>
@@ -55,13 +102,8 @@ HWY_INLINE hn::Vec<D> lanes_from(D d, At at) {
   lanes g;
   if constexpr (omega<V> == 2)
     g = lanes{at(0), at(1)};
-  else if constexpr (omega<V> == 4)
-    g = lanes{at(0), at(1), at(2), at(3)};
-  else if constexpr (omega<V> == 8)
-    g = lanes{at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)};
   else
-    g = lanes{at(0), at(1), at(2),  at(3),  at(4),  at(5),  at(6),  at(7),
-              at(8), at(9), at(10), at(11), at(12), at(13), at(14), at(15)};
+    g = lanes{at(0), at(1), at(2), at(3)};
   return hn::Vec<D>{reinterpret_cast<raw>(g)};
 }
 
@@ -89,7 +131,7 @@ HWY_INLINE void lane_sums(V const* val, I const* col, V const* x, std::uint64_t 
     }
   } else {
     constexpr int lanes = omega<V>;
-    hn::ScalableTag<V> const d;
+    hn::FixedTag<V, omega<V>> const d;
     using word = hwy::MakeUnsigned<V>;
     hn::Rebind<word, decltype(d)> const dw;
     std::uint64_t const from_top = reversed(marks);
