@@ -64,24 +64,29 @@ void run(std::string const& op, operation* measure_one, options const& o) {
   // A thread that moves between cores takes its cache with it and shows as noise.
   setenv("OMP_PLACES", "cores", 0);
   app::restart_with("OMP_PROC_BIND", "close");
-  std::ofstream json;
   if (!o.json.empty())
-    json = open(o.json);
+    open(o.json);
   run_watch const watch(o);
   std::vector<record> all;
   std::vector<std::string> remarks;
+  auto const save = [&] {
+    std::sort(remarks.begin(), remarks.end());
+    remarks.erase(std::unique(remarks.begin(), remarks.end()), remarks.end());
+    if (o.json.empty())
+      return;
+    std::ofstream file = open(o.json);
+    write(file, o.json, json_line(watch.info(remarks)) + "\n");
+    for (record const& r : all)
+      write(file, o.json, json_line(r) + "\n");
+  };
   for (auto const& matrix : matrices_of(o, op, remarks)) {
     auto const records = measure_one(matrix, o, remarks);
     print_tables(records);
     all.insert(all.end(), records.begin(), records.end());
+    save(); // a run may take hours, and be stopped
   }
-  std::sort(remarks.begin(), remarks.end());
-  remarks.erase(std::unique(remarks.begin(), remarks.end()), remarks.end());
   for (auto const& remark : remarks)
     fmt::print("Note: {}.\n", remark);
-  write(json, o.json, json_line(watch.info(remarks)) + "\n");
-  for (record const& r : all)
-    write(json, o.json, json_line(r) + "\n");
   if (all.empty())
     fail(errc::unsupported, "bench %s: nobody computes this on %s", op.c_str(), o.backend.c_str());
   fmt::print("ratio: time of the bound over the time of the call, side by side; the median, and "

@@ -3,6 +3,7 @@
 
 #include "tulle/core/error.hpp"
 #include "tulle/gen/generate.hpp"
+#include "tulle/io/matrix_market.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -46,13 +47,19 @@ bool is_matrix_file(std::filesystem::path const& p) {
   return name.ends_with(".mtx") || name.ends_with(".mtx.gz");
 }
 
-list files_in(std::string const& folder) {
+list files_in(std::string const& folder, list& remarks) {
   if (!std::filesystem::is_directory(folder))
     fail(errc::io, "%s: is not a folder", folder.c_str());
   list files;
-  for (auto const& entry : std::filesystem::directory_iterator(folder))
-    if (is_matrix_file(entry.path()))
-      files.push_back(entry.path().string());
+  for (auto const& entry : std::filesystem::directory_iterator(folder)) {
+    if (!is_matrix_file(entry.path()))
+      continue;
+    std::string const file = entry.path().string();
+    if (read_matrix_market_header(file).field == matrix_market::field::complex)
+      remarks.push_back(file + " is left out: its values are complex");
+    else
+      files.push_back(file);
+  }
   if (files.empty())
     fail(errc::io, "%s: no .mtx and no .mtx.gz in it", folder.c_str());
   std::sort(files.begin(), files.end());
@@ -130,7 +137,7 @@ std::vector<std::string> matrices_of(options const& o, std::string const& op,
   if (o.suite == "real") {
     if (o.folder.empty())
       fail(errc::io, "--suite real wants --folder, a folder of .mtx or .mtx.gz files");
-    return files_in(o.folder);
+    return files_in(o.folder, remarks);
   }
   if (o.suite == "thesis")
     return thesis(o.folder, op);

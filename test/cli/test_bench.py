@@ -2,6 +2,7 @@
 """bench: records, reports, comparisons."""
 
 import json
+import os
 
 from command_line import CommandLine, FORMATS, main
 
@@ -41,7 +42,7 @@ class Bench(CommandLine):
         self.bench("--formats", "csr,coo", "--method", "all", "--peers", "none", "--json", self.records)
         _, records = self.results()
         self.assertEqual(sorted(r["format"] for r in records),
-                         ["coo", "csr", "csr merge", "csr segments"])
+                         ["coo", "csr", "csr merge", "csr rows", "csr segments"])
         self.assertTrue(all(r["verified"] and r["format"].split()[-1] in r["path"] for r in records))
         self.bad("bench", "spmv", "gen:lattice:2000", "--method", "guess", expect=["--method", "guess"])
 
@@ -101,6 +102,15 @@ class Bench(CommandLine):
         self.bad("bench", "spmv", "--suite", "real", expect=["--folder"])
         self.bad("bench", "spmv", "--suite", "real", "--folder", self.path("nowhere"), expect=["nowhere"])
         self.bad("bench", "spmv", "gen:lattice:2000", "--peers", "nobody", expect=["nobody"])
+        folder = self.path("folder")
+        os.makedirs(folder)
+        for name, field, value in (("one", "real", "2"), ("two", "complex", "2 1"), ("three", "pattern", "")):
+            with open(os.path.join(folder, name + ".mtx"), "w") as file:
+                print(f"%%MatrixMarket matrix coordinate {field} general\n2 3 1\n2 3 {value}", file=file)
+        said = self.good("bench", "spmv", "--suite", "real", "--folder", folder, "--quick", "--formats", "csr",
+                         "--peers", "none", "--json", self.records)
+        self.assertIn("two.mtx is left out: its values are complex", said)
+        self.assertEqual([os.path.basename(r["matrix"]) for r in self.results()[1]], ["one.mtx", "three.mtx"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which matrices a suite is: in which order, what is left out and said so, what a folder changes.
+#include "tulle/gen/generate.hpp"
+
+#include "bench/suites.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace tulle::bench::suites_test {
+namespace {
+
+using list = std::vector<std::string>;
+
+list suite(std::string const& name, std::string const& op, list& remarks,
+           std::string const& backend = "cpu", std::string const& folder = "") {
+  options o;
+  o.suite = name;
+  o.backend = backend;
+  o.folder = folder;
+  return matrices_of(o, op, remarks);
+}
+
+TEST(bench_suites, graphs_come_by_size_and_the_largest_are_for_devices) {
+  list here, there;
+  list const on_cpu = suite("graphs", "dynamic", here),
+             on_device = suite("graphs", "dynamic", there, "cuda");
+  EXPECT_TRUE(there.empty());
+  ASSERT_LT(on_cpu.size(), on_device.size());
+  EXPECT_TRUE(std::equal(on_cpu.begin(), on_cpu.end(), on_device.begin()));
+  EXPECT_EQ(here.size(), on_device.size() - on_cpu.size());
+  for (std::string const& remark : here)
+    EXPECT_NE(remark.find("million entries"), std::string::npos) << remark;
+  std::uint64_t before = 0;
+  for (std::string const& matrix : on_device) {
+    auto const models = gen::models();
+    auto const m = std::find_if(models.begin(), models.end(), [&](gen::model const& one) {
+      return matrix == "gen:like:" + std::string(one.name);
+    });
+    ASSERT_NE(m, models.end()) << matrix;
+    EXPECT_LE(before, m->nnz) << matrix;
+    before = m->nnz;
+  }
+}
+
+TEST(bench_suites, a_file_of_that_name_stands_for_its_stand_in) {
+  std::string const folder = testing::TempDir() + "tulle_suites_" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/enron.mtx") << "%%MatrixMarket matrix coordinate real general\n1 1 0\n";
+  list remarks;
+  list const all = suite("graphs", "dynamic", remarks, "cpu", folder);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "gen:like:enron"), 0);
+  EXPECT_EQ(std::count_if(all.begin(), all.end(),
+                          [](auto const& one) { return one.ends_with("enron.mtx"); }),
+            1);
+}
+
+} // namespace
+} // namespace tulle::bench::suites_test
