@@ -4,6 +4,7 @@
 #include "tulle/core/device.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <dlfcn.h>
 #include <map>
 
@@ -28,7 +29,13 @@ private:
 };
 
 class kept final : public std::pmr::memory_resource {
-  void* do_allocate(std::size_t bytes, std::size_t) override {
+  // Up to an eighth more: who grows round by round would else leave a block behind in each.
+  static std::size_t rounded(std::size_t bytes) {
+    std::size_t const step = std::max<std::size_t>(256, std::bit_floor(bytes) / 8);
+    return (bytes + step - 1) / step * step;
+  }
+  void* do_allocate(std::size_t wanted, std::size_t) override {
+    std::size_t const bytes = rounded(wanted);
     auto const found = free_.find(bytes);
     detail::device_block block;
     if (found == free_.end()) {
@@ -43,7 +50,7 @@ class kept final : public std::pmr::memory_resource {
   }
   void do_deallocate(void* p, std::size_t bytes, std::size_t) override {
     auto const found = used_.find(p);
-    free_.emplace(bytes, std::move(found->second));
+    free_.emplace(rounded(bytes), std::move(found->second));
     used_.erase(found);
   }
   bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
