@@ -138,7 +138,6 @@ __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, 
   __shared__ V product[share];
   __shared__ V segment_sum[share + 1]; // 0: of the row that goes on from before
   static_assert(More::room <= share);
-  __shared__ int segment_begin[share + 1];
   __shared__ unsigned char begins[share];
   __shared__ block_room<V> room;
   __shared__ block_room<int> count_room;
@@ -177,12 +176,13 @@ __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, 
   int segment = before;
 #pragma unroll
   for (int j = 0; j < items; ++j) {
+    V const one = product[from + j];
     if (begins[from + j]) {
       segment_sum[segment++] = sum;
-      segment_begin[segment] = from + j;
+      product[from + j] = static_cast<V>(segment); // what is there by now
       sum = 0;
     }
-    sum += product[from + j];
+    sum += one;
   }
   V const carried = block_segmented_scan<tile_threads>(sum, mine != 0, room);
   __syncthreads();
@@ -191,23 +191,22 @@ __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, 
   if (threadIdx.x == tile_threads - 1)
     segment_sum[segments] = mine != 0 ? sum : carried + sum;
   __syncthreads();
-  // As if segment n was row r0 + n - 1; where rows are empty, searched for instead.
+  // As if segment n was row r0 + n - 1; where rows are empty, each of them looks which is its own.
+  // Segments that searched for their rows: 1.3 times as long where a tenth of short rows is empty.
   bool const has_empty = static_cast<std::size_t>(r1 - r0) != static_cast<std::size_t>(segments);
   if (threadIdx.x == 0)
     s.head[b] = segment_sum[0];
-  for (int n = 1 + threadIdx.x; n <= segments; n += tile_threads) {
-    O const begin = k0 + segment_begin[n];
-    I const row = has_empty ? r0 + upper_bound(a.row_ptr + r0, r1 - r0, begin) - 1 : r0 + n - 1;
-    if (n == segments && a.row_ptr[row + 1] > k0 + entries)
+  for (std::size_t i = static_cast<std::size_t>(r0) + threadIdx.x; i < static_cast<std::size_t>(r1);
+       i += tile_threads) {
+    O const begin = a.row_ptr[i], end = a.row_ptr[i + 1];
+    int n = static_cast<int>(i - static_cast<std::size_t>(r0)) + 1;
+    if (has_empty && begin != end)
+      n = static_cast<int>(product[begin - k0]);
+    if (begin != end && end > k0 + entries)
       s.tail[b] = segment_sum[n];
     else
-      update(y + row, alpha, segment_sum[n], beta);
+      update(y + i, alpha, begin != end ? segment_sum[n] : V(0), beta);
   }
-  if (has_empty)
-    for (std::size_t i = static_cast<std::size_t>(r0) + threadIdx.x;
-         i < static_cast<std::size_t>(r1); i += tile_threads)
-      if (a.row_ptr[i] == a.row_ptr[i + 1])
-        update(y + i, alpha, V(0), beta);
   more.finish(alpha, x, y, r0, r1);
 }
 
