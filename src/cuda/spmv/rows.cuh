@@ -30,11 +30,10 @@ constexpr int row_threads = 256;
 constexpr int tile = 2048;   // entries that a block's rows begin among
 constexpr int longest = 128; // entries of a row that a block takes
 
-/// product[k] = value times x of entry k0 + k, k below n; eight loads of a thread on their way at a
-/// time. streamed: past the caches, and there is no perm.
-template <int threads, bool streamed = false, class V, class I, class O>
+/// product[k] = value times x of entry k0 + k, k below n; so many loads of a thread on their way at
+/// a time. streamed: past the caches, and there is no perm.
+template <int threads, bool streamed = false, int batch = 8, class V, class I, class O>
 __device__ void multiply(lines<V, I, O> const& a, V const* x, O k0, int n, V* product) {
-  constexpr int batch = 8;
   for (int from = threadIdx.x; from < n; from += batch * threads) {
     V v[batch];
     I c[batch];
