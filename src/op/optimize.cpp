@@ -229,28 +229,6 @@ struct triangle_layout {
   }
 };
 
-/// What is on and below the diagonal in rows [first, last) of a canonical matrix.
-template <class V, class I, class O>
-csr<V, I, O> lower_stretch(csr_view<V, I, O> const& a, std::size_t first, std::size_t last,
-                           cpu const& where) {
-  csr<V, I, O> l(unchecked, static_cast<I>(last - first), a.cols,
-                 array<O>(last - first + 1, where.memory), {}, {});
-  l.row_ptr[0] = 0;
-  for (std::size_t i = first; i < last; ++i) {
-    I const* const begin = a.col + a.row_ptr[i];
-    I const* const end = std::upper_bound(begin, a.col + a.row_ptr[i + 1], static_cast<I>(i));
-    l.row_ptr[i - first + 1] = static_cast<O>(l.row_ptr[i - first] + (end - begin));
-  }
-  l.col = array<I>(static_cast<std::size_t>(l.row_ptr[last - first]), where.memory);
-  l.val = array<V>(l.col.size(), where.memory);
-  for (std::size_t i = first; i < last; ++i) {
-    O const length = static_cast<O>(l.row_ptr[i - first + 1] - l.row_ptr[i - first]);
-    std::copy_n(a.col + a.row_ptr[i], length, l.col.data() + l.row_ptr[i - first]);
-    std::copy_n(a.val + a.row_ptr[i], length, l.val.data() + l.row_ptr[i - first]);
-  }
-  return l;
-}
-
 /// The bytes of dia's strays, which it keeps of both triangles.
 std::size_t stray_bytes(any_matrix const& m) {
   std::size_t bytes = 0;
@@ -288,7 +266,10 @@ foretold foretell_triangle(csr_view<V, I, O> const& a, layout const& l, triangle
     return with(static_cast<double>(convert(matrix_ref(a), l, where).bytes()));
   double bytes = 0, hub = 0, rows = 0, diagonal = 0;
   for_each_stretch(a, [&](std::size_t first, std::size_t last) {
-    csr<V, I, O> const part = lower_stretch(a, first, last, where);
+    csr_view<V, I, O> const some(unchecked, static_cast<I>(last - first), a.cols,
+                                 static_cast<O>(a.row_ptr[last] - a.row_ptr[first]),
+                                 a.row_ptr + first, a.col, a.val);
+    csr<V, I, O> const part = detail::lower_triangle(some, where, 1, first);
     auto const view = part.view();
     any_matrix const made = convert(matrix_ref(view), t.of_lower, where);
     bytes += static_cast<double>(made.bytes() + stray_bytes(made));

@@ -156,19 +156,23 @@ bool mirrors(csr_view<V, I, O> const& a, O const* row_ptr, I const* col, cpu con
 }
 
 /// What lies on and below the diagonal of a canonical matrix; or, seen as square blocks of that
-/// side, in its blocks on and below the diagonal.
+/// side, in its blocks on and below the diagonal. a may be some of its rows, from `first` on.
 template <class V, class I, class O>
-csr<V, I, O> lower_triangle(csr_view<V, I, O> const& a, cpu const& where, int side = 1) {
+csr<V, I, O> lower_triangle(csr_view<V, I, O> const& a, cpu const& where, int side = 1,
+                            std::size_t first = 0) {
   auto const n = static_cast<std::size_t>(a.rows);
   int const parts = parts_for(static_cast<std::size_t>(a.nnz) + n, where.threads);
   csr<V, I, O> l(unchecked, a.rows, a.cols, array<O>(n + 1, where.memory), {}, {});
   l.row_ptr[0] = 0;
   parallel(parts, [&](int part) {
     auto const m = static_cast<std::size_t>(side);
+    auto const end_of_block = [&](std::size_t i) { // or of the matrix
+      return std::min(first + n, (first + i) / m * m + m);
+    };
     for (std::size_t i = split(n, part, parts), end = split(n, part + 1, parts); i < end; ++i)
       l.row_ptr[i + 1] =
           static_cast<O>(std::upper_bound(a.col + a.row_ptr[i], a.col + a.row_ptr[i + 1],
-                                          static_cast<I>(std::min(n, i / m * m + m) - 1)) -
+                                          static_cast<I>(end_of_block(i) - 1)) -
                          (a.col + a.row_ptr[i]));
   });
   for (std::size_t i = 0; i < n; ++i)
