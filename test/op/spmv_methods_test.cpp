@@ -219,6 +219,9 @@ TEST(spmv_methods, automatic_is_what_suits_the_lengths_of_rows) {
     has(in_turn(32767, 300000, unequal, 1), "rows");
     has(in_turn(40000, 300000, {7}, 1), "rows");
     has(in_turn(40000, 300000, {0, 0, 0, 0, 8}, 1), "rows");
+    has(in_turn(40000, 300000, {5, 5, 5, 4, 5}, 1), "rows");
+    has(in_turn(140000, 300000, {5, 5, 5, 4, 5}, 1), "segments");
+    has(in_turn(140000, 300000, {0}, 1), "rows");
     has(in_turn(40000, 300000, {3, 90, 2, 40}, 1), "rows");
     has(in_turn(40000, 300000, {10, 14, 12, 9}, 1), "segments");
     has(in_turn(40000, 300000, {10, 14, 12, 9}, 9000), "rows");

@@ -50,22 +50,26 @@ HWY_INLINE std::uint64_t reversed(std::uint64_t w) {
 // for a processor to learn, and slower elsewhere. Seen in a few places of the matrix, 8 rows each,
 // so that a call need not plan; times as long as by rows, double, two threads of Zen 4:
 //   unequal and short: ct2010 .5, delaunay_n16 .6, circuit and transient .65, dblp-2010 .7,
-//     email-Enron .75, offshore .83, random rows of 4 .65;
-//   equal for more than half: poisson, lattice, mdual 1.3 to 1.6, cage11 1.3, cnr-2000 1.05;
-//   most entries in long rows: rmat .95 to 1.2, c-62 1.3; soc-Epinions1, .87, is given away;
-//   few: circuit with 30,000 rows 1.2, bayer10 1.1;
+//     email-Enron .75, offshore .83, random rows of 4 .65; with two to ten of a hundred entries
+//     missing poisson3d7 and poisson2d9 .65 to .78, poisson2d5 of 62,500 rows .93 and .76;
+//   equal for most: poisson, lattice, mdual 1.2 to 1.6; with a fiftieth missing lattice 1.0;
+//   entries in long rows: rmat .95 to 1.2, c-62 1.3, cnr-2000 1.05; soc-Epinions1 .87 is given
+//   away; few: circuit with 30,000 rows 1.2, bayer10 1.1; unequal for a third of the rows and not
+//   many:
+//     basker_matrix1 and cage11 1.3;
 //   far apart in an x beyond L2, where misses in flight are what counts: random rows of 8 and 16 in
 //     500,000 columns 1.05 and 1.28; of 3 in 1,000,000 .88.
 constexpr int looked_at = 32; // places
 constexpr int looked_at_rows = 8;
-constexpr std::int64_t fewest_rows = 1 << 15;
+constexpr std::int64_t few_rows = 1 << 15;
+constexpr std::int64_t many_rows = 1 << 17;
 constexpr std::int64_t far_columns = 1 << 13; // from those of the row before
 constexpr std::int64_t far_in_row = 5;
 constexpr std::size_t large_vector = 2 << 20; // bytes
 
 template <class V, class I, class O>
 bool suits_segments(O const* ptr, I const* col, std::int64_t rows, std::int64_t cols) {
-  if (is_pair<plain<V>> || rows < fewest_rows)
+  if (is_pair<plain<V>> || rows < few_rows)
     return false;
   bool const is_large = static_cast<std::size_t>(cols) * sizeof(V) > large_vector;
   std::int64_t seen = 0, unequal = 0, entries = 0, in_long = 0, far = 0;
@@ -84,7 +88,8 @@ bool suits_segments(O const* ptr, I const* col, std::int64_t rows, std::int64_t 
       }
     }
   }
-  return 2 * unequal >= seen && 5 * in_long <= 3 * entries && far <= far_in_row * seen;
+  return 4 * unequal * (entries - in_long) > seen * entries &&
+         (rows >= many_rows || 2 * unequal >= seen) && far <= far_in_row * seen;
 }
 
 template <class V>
