@@ -136,8 +136,8 @@ template <class V, class I, class O, class More>
 __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y,
                                   shares<V, I> const& s, More more) {
   // Products of entries, and then sums of segments: 0 is of the row that goes on from before. In
-  // two arrays less of L1 is left for x, which is what counts here: with 33 instead of 20 KB, six
-  // blocks each, rmat 20 took 1.15 times as long, circuit 1.07; with seven blocks of 33, 1.5
+  // two arrays less of L1 is left for x, which is what counts here: with 32 instead of 20 KB, six
+  // blocks each, rmat 20 took 1.15 times as long, circuit 1.07; with seven blocks of 32, 1.5
   // and 1.4; with eight of 20 for six, 1.08 and 1.02.
   __shared__ V product[share + 1];
   __shared__ V waiting[More::room > 0 ? More::room : 1];
