@@ -65,7 +65,7 @@ void run(std::string const& op, operation* measure_one, options const& o) {
   setenv("OMP_PLACES", "cores", 0);
   app::restart_with("OMP_PROC_BIND", "close");
   if (!o.json.empty())
-    open(o.json);
+    open(o.json); // fails now rather than after the first matrix
   run_watch const watch(o);
   std::vector<record> all;
   std::vector<std::string> remarks;
@@ -163,7 +163,7 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
     command
         ->add_option("--method", o->methods,
                      "Methods beside the one that suits, separated by commas, for the formats "
-                     "that have them: merge, segments; all")
+                     "that have them: rows, merge, segments; all")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::IsMember(method_names(op)));

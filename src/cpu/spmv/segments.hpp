@@ -71,25 +71,34 @@ template <class V, class I, class O>
 bool suits_segments(O const* ptr, I const* col, std::int64_t rows, std::int64_t cols) {
   if (is_pair<plain<V>> || rows < few_rows)
     return false;
-  bool const is_large = static_cast<std::size_t>(cols) * sizeof(V) > large_vector;
-  std::int64_t seen = 0, unequal = 0, entries = 0, in_long = 0, far = 0;
-  for (int place = 0; place < looked_at; ++place) {
-    std::int64_t const first = (rows - looked_at_rows - 1) * place / (looked_at - 1);
-    for (std::int64_t i = first; i < first + looked_at_rows; ++i) {
-      std::int64_t const length = ptr[i + 1] - ptr[i], next = ptr[i + 2] - ptr[i + 1];
-      ++seen;
-      unequal += length != next;
-      entries += next;
-      in_long += next >= vector_among_short ? next : 0;
-      std::int64_t const both = length < next ? length : next;
-      for (std::int64_t k = 0; is_large && k < both && k < vector_among_short; ++k) {
-        std::int64_t const apart = col[ptr[i] + k] - col[ptr[i + 1] + k];
-        far += apart >= far_columns || apart <= -far_columns;
-      }
+  auto const each_row = [&](auto const& f) { // that is looked at, with the number of the one before
+    for (int place = 0; place < looked_at; ++place) {
+      std::int64_t const first = (rows - looked_at_rows - 1) * place / (looked_at - 1);
+      for (std::int64_t i = first; i < first + looked_at_rows; ++i)
+        f(i, static_cast<std::int64_t>(ptr[i + 1] - ptr[i]),
+          static_cast<std::int64_t>(ptr[i + 2] - ptr[i + 1]));
     }
-  }
-  return 4 * unequal * (entries - in_long) > seen * entries &&
-         (rows >= many_rows || 2 * unequal >= seen) && far <= far_in_row * seen;
+  };
+  constexpr std::int64_t seen = looked_at * looked_at_rows;
+  std::int64_t unequal = 0, entries = 0, in_long = 0, far = 0;
+  each_row([&](std::int64_t, std::int64_t length, std::int64_t next) {
+    unequal += length != next;
+    entries += next;
+    in_long += next >= vector_among_short ? next : 0;
+  });
+  if (4 * unequal * (entries - in_long) <= seen * entries ||
+      (rows < many_rows && 2 * unequal < seen))
+    return false;
+  if (static_cast<std::size_t>(cols) * sizeof(V) <= large_vector)
+    return true;
+  each_row([&](std::int64_t i, std::int64_t length, std::int64_t next) {
+    std::int64_t const both = length < next ? length : next;
+    for (std::int64_t k = 0; k < both && k < vector_among_short; ++k) {
+      std::int64_t const apart = col[ptr[i] + k] - col[ptr[i + 1] + k];
+      far += apart >= far_columns || apart <= -far_columns;
+    }
+  });
+  return far <= far_in_row * seen;
 }
 
 template <class V>
