@@ -7,9 +7,11 @@
 
 #include "support/zoo.hpp"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
+#include <ranges>
 #include <vector>
 
 namespace tulle::test {
@@ -19,6 +21,17 @@ inline dynamic_options in_rows() {
   dynamic_options o;
   o.late_from = 0;
   return o;
+}
+
+/// Seeds of random sequences: 1 on, as many as are quick. TULLE_SEQUENCES=1000000 wants as many,
+/// TULLE_FIRST_SEQUENCE says from which on.
+inline auto sequence_seeds(unsigned quick) {
+  auto const wanted = [](char const* name, unsigned otherwise) {
+    char const* const text = std::getenv(name);
+    return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
+  };
+  unsigned const first = wanted("TULLE_FIRST_SEQUENCE", 1);
+  return std::views::iota(first, first + wanted("TULLE_SEQUENCES", quick));
 }
 
 template <class V, class I>

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Random sequences of changes, against a map. TULLE_SEQUENCES=1000000 runs as many of each type,
-// TULLE_FIRST_SEQUENCE says from which on.
+// Random sequences of changes, against a map.
 #include "tulle/core/types.hpp"
 
 #include "dynamic/model.hpp"
 
-#include <cstdlib>
 #include <rapidcheck/gtest.h>
 
 namespace tulle::test::sequences_test {
@@ -132,12 +130,7 @@ TYPED_TEST_SUITE(dynamic_sequences, dynamic_types);
 TYPED_TEST(dynamic_sequences, are_those_of_a_map) {
   using V = typename TypeParam::value;
   using I = typename TypeParam::index;
-  auto const wanted = [](char const* name, unsigned otherwise) {
-    char const* const text = std::getenv(name);
-    return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
-  };
-  unsigned const first = wanted("TULLE_FIRST_SEQUENCE", 1);
-  for (unsigned seed = first; seed < first + wanted("TULLE_SEQUENCES", 400); ++seed)
+  for (unsigned const seed : sequence_seeds(400))
     ASSERT_EQ((run<V, I>(seed, 1 + seed % 40)), "") << "seed " << seed;
 }
 
