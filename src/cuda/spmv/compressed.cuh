@@ -15,12 +15,13 @@
 namespace tulle::simt {
 namespace {
 
-// Ratio to the copy bound, double, H200, groups / blocks / segments / merge: poisson2d5 4096 .61,
-// .73, .65, .57; fem 500000 .68, .61, .60, .53; lattice 4000000 -, .76, .67, .57; circuit 2000000
-// -, .42, .54, .38; rmat 21 16 -, .19, .32, .21.
+// us of a product, double, H200, groups / blocks / segments: fem 500000 142, 104, 147; poisson3d27
+// 160 537, 368, 541; poisson2d9 2000 230, 131, 185; poisson2d5 4096 514, 332, 446; lattice 4000000
+// 108, 74, 95. Rows of 201 126, 125, 176; random ones of 120 -, 197, 193. Groups with eight loads
+// of a lane on their way 111, 396, 140, 374, 78; 127. Blocks past the caches were slower on all
+// but fem.
 enum class way : std::int64_t { nothing, groups, blocks, merge, segments };
-constexpr std::int64_t long_average = 16; // from here on a group of lanes has enough to do
-constexpr std::int64_t even = 2;          // rows up to this times the average are of one length
+constexpr std::int64_t even = 2; // rows up to this times the average are of one length
 
 enum : int { chosen_way, chosen_width, is_turned, is_long }; // of plan_view::info
 
@@ -52,10 +53,9 @@ way choose(I rows, O nnz, O const* row_ptr, plan_view& p) {
   std::int64_t const average = static_cast<std::int64_t>(nnz / rows);
   std::int64_t const most = longest_row(rows, row_ptr, p.stream);
   p.info[chosen_width] = width_for(average);
-  bool const is_even = most <= even * average && average >= long_average;
-  if (p.wanted == spmv_method::rows && most > longest)
-    return way::groups;
-  return is_even ? way::groups : most <= longest ? way::blocks : way::segments;
+  if (most <= longest)
+    return way::blocks;
+  return p.wanted == spmv_method::rows || most <= even * average ? way::groups : way::segments;
 }
 
 /// Chooses a way by the lengths of rows, and computes what it needs.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y over compressed rows, whole rows at a time. Rows of much the same length
-// are taken by groups of 1 to 32 lanes; rows that are short by blocks: a block has the rows that
-// begin among `tile` entries, multiplies those in order into shared memory, and as many lanes as
-// there are for each row add them up.
+// y = alpha A x + beta y over compressed rows, whole rows at a time. Rows that are short are taken
+// by blocks: a block has the rows that begin among `tile` entries, multiplies those in order into
+// shared memory, and as many lanes as there are for each row add them up. Long ones of much the
+// same length are taken by groups of lanes.
 #pragma once
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/search.cuh"
