@@ -90,7 +90,7 @@ struct cuda_module {
 
 /// Versions, formats and structs of both sides must be one build's.
 #define TULLE_FORMAT(name, types, spmv, spmm) #name " "
-constexpr char const* cuda_module_version = "8 "
+constexpr char const* cuda_module_version = "9 "
 #include "tulle/format/formats.def"
     ;
 #undef TULLE_FORMAT

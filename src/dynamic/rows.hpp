@@ -263,18 +263,15 @@ void each_late(dynamic_view<V, I> const& a, int threads, F const& f) {
 }
 
 /// f(csr) for a product of what is one: a compact matrix, or one of no entries, as which it counts
-/// where `none` are wanted; then each_late(). Returns whether it is.
-template <class V, class I, class F, class Late>
-bool with_csr(dynamic_view<V, I> const& a, bool none, cpu const& where, F f, Late const& late) {
-  none = none || a.entries == 0;
+/// where `none` are wanted. Returns whether it is. Late entries are not in it.
+template <class V, class I, class F>
+bool with_csr(dynamic_view<V, I> const& a, bool none, cpu const& where, F f) {
   if (!none && !a.row_ptr)
     return false;
   array<I> const zeros(none ? static_cast<std::size_t>(a.rows) + 1 : 0, I(0), where.memory);
   f(csr_view<V, I, I>(unchecked, a.rows, a.cols, none ? I(0) : a.row_ptr[a.rows],
                       none ? zeros.data() : a.row_ptr, none ? nullptr : a.pages[0].col,
                       none ? nullptr : a.pages[0].val));
-  if (!none && a.late_ptr)
-    each_late(a, where.threads, late);
   return true;
 }
 

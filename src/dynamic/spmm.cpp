@@ -65,8 +65,12 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
       for (std::size_t j = 0; j < c.cols; ++j)
         to[j * c.col_stride] += alpha * (v * from[j * b.col_stride]);
   };
-  if (dynamic::with_csr(a, alpha == V(0), where, with_csr, with_late))
+  bool const none = alpha == V(0) || a.entries == 0;
+  if (dynamic::with_csr(a, none, where, with_csr)) {
+    if (!none && a.late_ptr)
+      dynamic::each_late(a, where.threads, with_late);
     return;
+  }
   detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
                       static_cast<std::size_t>(s.cols), sizeof(V), b, c);
   plan_view p;

@@ -10,6 +10,18 @@
 
 namespace tulle {
 
+/// Told of rows whose y is as the product leaves it, by the thread that has just computed them:
+/// each row once, in any order.
+struct rows_done {
+  void (*tell)(void const* with, std::int64_t first, std::int64_t last);
+  void const* with;
+
+  // Inlined: kernels may not leave this to the linker.
+  [[gnu::always_inline]] void operator()(std::int64_t first, std::int64_t last) const {
+    tell(with, first, last);
+  }
+};
+
 /// What is known once per pattern. The kernel's prepare() fills info and asks for workspace; run()
 /// reads it.
 struct plan_view {
@@ -22,6 +34,7 @@ struct plan_view {
   char const* method = "";                     // for path(): set by prepare()
   int device = -1, multiprocessors = 0;        // of cuda, as is
   void* stream = nullptr;                      // where prepare() and fill() run; a call has its own
+  rows_done const* done = nullptr;             // of csr, where `wanted` is automatic
   std::int64_t info[160] = {};                 // the kernel's own
 };
 

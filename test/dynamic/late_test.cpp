@@ -8,6 +8,7 @@
 #include "support/expect.hpp"
 #include "support/product.hpp"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -149,6 +150,44 @@ TEST(dynamic_late, products_have_the_same_bits_for_every_number_of_threads) {
   std::vector<double> y(static_cast<std::size_t>(rows), 2), poisoned(cols, nan[0]);
   spmv(0.0, grown.d, poisoned, 2.0, y);
   EXPECT_EQ(y, std::vector<double>(static_cast<std::size_t>(rows), 4));
+}
+
+// Each row's own are added when the row is there, also where it is cut into pieces that several
+// threads have: as if they came behind all rows.
+TEST(dynamic_late, products_add_them_to_rows_that_are_done) {
+  constexpr std::int32_t many = 1 << 16, wide = 50000;
+  for (bool const is_uneven : {false, true}) {
+    std::vector<std::int32_t> lengths(many, 4);
+    for (std::size_t i = 0; is_uneven && i < lengths.size(); i += 2)
+      lengths[i] = static_cast<std::int32_t>(i / 2 % 7);
+    std::fill(lengths.begin() + 500, lengths.begin() + 9000, 0);
+    std::vector<std::int32_t> const ends{0, 100, 101, 500, 8999, 9000, 30000, many - 100, many - 1};
+    for (std::int32_t const i : {100, 101, 30000, many - 100})
+      lengths[static_cast<std::size_t>(i)] = 20000 + i % 1000;
+    csr<double> const a = rough(from_lengths(wide, lengths));
+    EXPECT_NE(spmv_plan(a.view()).path().find(is_uneven ? "segments" : "rows"), std::string::npos);
+    entries late;
+    for (std::int32_t i = 0; i < many; i += 61)
+      late.add(i, i * 7 % wide, std::sin(i));
+    for (std::int32_t const i : ends)
+      for (std::int32_t k = 0; k < 3; ++k)
+        late.add(i, (i + k) % wide, std::cos(i + k));
+    auto d = matrix::from_csr(a.view(), from_one());
+    d.insert(late.row, late.col, late.val);
+    ASSERT_EQ(d.shape().late, late.row.size());
+    std::vector<double> const x = roughs(wide, 3), start = roughs(many, 4);
+    std::vector<double> expected = start;
+    spmv(1.5, a.view(), x, -.5, expected);
+    for (std::size_t k = 0; k < late.row.size(); ++k) { // those of a row in their order
+      auto const i = static_cast<std::size_t>(late.row[k]);
+      expected[i] += 1.5 * (late.val[k] * x[static_cast<std::size_t>(late.col[k])]);
+    }
+    for (int const threads : {1, 2, 3, 8}) {
+      std::vector<double> y = start;
+      spmv(cpu{.threads = threads}, 1.5, d, x, -.5, y);
+      EXPECT_TRUE(same_bits(y, expected)) << threads << " threads, uneven: " << is_uneven;
+    }
+  }
 }
 
 TEST(dynamic_late, the_matrix_is_the_same_for_every_number_of_threads) {

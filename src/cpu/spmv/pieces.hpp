@@ -31,9 +31,9 @@ struct pieces {
   }
 
   /// f(first unit, unit after the last, pieces) for each chunk of units, on all threads; then the
-  /// pieces.
+  /// pieces, and `done` is told of their rows.
   template <class F>
-  void run(V alpha, V* y, void* work, F f) const {
+  void run(V alpha, V* y, void* work, F f, rows_done const* done = nullptr) const {
     auto* const left = static_cast<piece<V>*>(work);
     std::int64_t const chunks =
         units < threads * chunks_per_thread ? units : threads * chunks_per_thread;
@@ -45,9 +45,14 @@ struct pieces {
       for (std::int64_t c; (c = queue.take(t)) >= 0;)
         f(units * c / chunks, units * (c + 1) / chunks, left);
     }
-    for (std::int64_t u = 0; u < units; ++u)
-      if (left[u].row >= 0)
-        y[left[u].row] = mul_add(alpha, left[u].sum, y[left[u].row]);
+    for (std::int64_t u = 0; u < units; ++u) {
+      std::int64_t const row = left[u].row;
+      if (row < 0)
+        continue;
+      y[row] = mul_add(alpha, left[u].sum, y[row]);
+      if (done && (u + 1 == units || left[u + 1].row != row))
+        (*done)(row, row + 1);
+    }
   }
 };
 

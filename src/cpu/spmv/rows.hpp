@@ -19,6 +19,9 @@ namespace {
 
 // Zen 4, two threads, times as of 8192 on twelve generated matrices: 2048 and 32768 within 3 %.
 constexpr std::int64_t tile_steps = 8192;
+// Tiles of which plan_view::done is told together: they are in L2. One: late entries of fem 50000
+// in dynamic_csr take XX times as long.
+constexpr std::int64_t tiles_told = 4;
 // Ahead in val, half of it in col; none where entries come from the caches: fem 1000 took 1.12
 // times as long with prefetches at 0, 1.09 with a branch round them in the loop over a row. ms on
 // lattice with 512, 1024, 2048, 4096: .98, .92, .90, .84; on fem 1.30, 1.35, 1.33, 1.22; elsewhere
@@ -227,8 +230,8 @@ static_assert(longest_short == 15);
 /// before step `end` of the path. Returns the first row left. Four at a time by vectors, with what
 /// lies behind their ends left out, there are no wrong guesses, and fewer entries in flight: random
 /// rows of 8 took 0.9 of the time where x has 16 KB and 2.2 where 4 MB, a Delaunay mesh 0.64, most
-/// others 0.9 to 1.1. Nor did it pay to gather x for a thousand entries first, 0.8 to 1.3, or to ask
-/// for it 96 entries ahead: rmat 18 and 20 1.04 and 1.05, random rows of 8 1.01, circuit 0.97.
+/// others 0.9 to 1.1. Nor did it pay to gather x for a thousand entries first, 0.8 to 1.3, or to
+/// ask for it 96 entries ahead: rmat 18 and 20 1.04 and 1.05, random rows of 8 1.01, circuit 0.97.
 template <class V, class I, class O>
 HWY_NOINLINE std::int64_t short_rows(O const* ptr, I const* col, V const* val, V const* x, V alpha,
                                      V beta, V* y, bool overwrite, std::int64_t i,
@@ -318,6 +321,13 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
     bool foreign = false; // the open row was begun by another thread
     bool is_open = false; // or by this one, and sum is its sum so far
     V sum{};
+    std::int64_t told = 0; // rows before it are done, or another's
+    auto const tell = [&] {
+      if (p.done && told < i) {
+        (*p.done)(told, i);
+        told = i;
+      }
+    };
     std::int64_t previous = -2;
     for (std::int64_t chunk; (chunk = queue.take(t)) >= 0; previous = chunk) {
       std::int64_t const first = layout.first_tile(chunk);
@@ -332,6 +342,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
         k = first * tile_steps - i;
         foreign = cuts(i, k);
         is_open = false;
+        told = i + foreign;
       }
       for (std::int64_t tile = first; tile < last; ++tile) {
         std::int64_t const end = (tile + 1) * tile_steps; // of the path
@@ -383,7 +394,10 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
           k = end - i;
           is_open = true;
         }
+        if ((tile + 1) % tiles_told == 0)
+          tell();
       }
+      tell();
     }
     if (previous >= 0) {
       ends[previous].row = is_open ? i : -1;
@@ -404,8 +418,11 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
       std::int64_t const row_end = static_cast<std::int64_t>(ptr[i + 1]) + i; // a step of the path
       for (; tile < last && row_end >= (tile + 1) * tile_steps; ++tile)
         sum = sum + head[tile];
-      if (tile < last)
+      if (tile < last) {
         update(y + i, alpha, sum + head[tile], beta, overwrite);
+        if (p.done)
+          (*p.done)(i, i + 1);
+      }
     }
     if (ends[next - 1].row >= 0)
       sum = ends[next - 1].sum;

@@ -246,7 +246,8 @@ struct segmented_product {
   /// The entries of one row that a tile holds.
   V dot_of_tile(std::int64_t k) const { return dot(val, col, x, k, k + tile_entries, ahead); }
 
-  void block(std::int64_t begin, piece<V>& left) const {
+  /// Rows that begin and end in the block are done then.
+  void block(std::int64_t begin, piece<V>& left, rows_done const* done) const {
     HWY_ALIGN V sums[tile_entries + omega<V>] = {};
     V old[tile_entries];
     V const a = alpha; // copies, since a store to y might change them, for all the compiler knows
@@ -256,6 +257,7 @@ struct segmented_product {
     std::int64_t next = row;                          // the first that begins at k or after
     bool inside = begin > 0 && static_cast<std::int64_t>(ptr[row]) < begin; // in a row from before
     next += inside;
+    std::int64_t const first = next;
     left.row = -1;
     V open{};
     std::int64_t k = begin;
@@ -298,12 +300,15 @@ struct segmented_product {
     }
     if (end == nnz) {
       last_rows(row, k, inside, open, left);
+      row = rows;
     } else if (static_cast<std::int64_t>(ptr[row]) < end) { // goes on in the next block
       if (inside)
         left = {row, open};
       else
         update(y + row, a, open, b, overwrite);
     }
+    if (done && first < row)
+      (*done)(first, row);
   }
 };
 
@@ -312,11 +317,11 @@ void multiply_segments(V alpha, O const* ptr, I const* col, V const* val, std::i
                        std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
   segmented_product<V, I, O> const m{
       ptr, col, val, rows, nnz, x, y, alpha, beta, beta == V{}, p.streaming ? prefetch_bytes : 0};
-  segment_blocks<V>(nnz, p.threads)
-      .run(alpha, y, p.work, [&](std::int64_t first, std::int64_t last, piece<V>* left) {
-        for (std::int64_t u = first; u < last; ++u)
-          m.block(u * segment_block, left[u]);
-      });
+  auto const blocks = [&](std::int64_t first, std::int64_t last, piece<V>* left) {
+    for (std::int64_t u = first; u < last; ++u)
+      m.block(u * segment_block, left[u], p.done);
+  };
+  segment_blocks<V>(nnz, p.threads).run(alpha, y, p.work, blocks, p.done);
 }
 
 } // namespace
