@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
+#include <numeric>
 #include <random>
-#include <ranges>
 #include <vector>
 
 namespace tulle::test {
@@ -25,13 +25,14 @@ inline dynamic_options in_rows() {
 
 /// Seeds of random sequences: 1 on, as many as are quick. TULLE_SEQUENCES=1000000 wants as many,
 /// TULLE_FIRST_SEQUENCE says from which on.
-inline auto sequence_seeds(unsigned quick) {
+inline std::vector<unsigned> sequence_seeds(unsigned quick) {
   auto const wanted = [](char const* name, unsigned otherwise) {
     char const* const text = std::getenv(name);
     return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
   };
-  unsigned const first = wanted("TULLE_FIRST_SEQUENCE", 1);
-  return std::views::iota(first, first + wanted("TULLE_SEQUENCES", quick));
+  std::vector<unsigned> seeds(wanted("TULLE_SEQUENCES", quick));
+  std::iota(seeds.begin(), seeds.end(), wanted("TULLE_FIRST_SEQUENCE", 1));
+  return seeds;
 }
 
 template <class V, class I>
