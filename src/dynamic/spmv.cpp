@@ -93,7 +93,11 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
       fail(errc::bad_structure, "spmv: x and y overlap");
     p.threads = where.threads > 0 ? where.threads : default_threads();
     p.streaming = detail::passes_cache_by(s.a.entries, sizeof(V) + sizeof(I), p.threads);
-    array<std::byte> work(kernel.prepare(view, p), where.memory);
+    std::size_t const bytes = kernel.prepare(view, p);
+    if (bytes > where.workspace_limit)
+      fail(errc::out_of_memory, "spmv: %zu bytes of workspace wanted, the limit is %zu", bytes,
+           where.workspace_limit);
+    array<std::byte> work(bytes, where.memory);
     p.work = work.data();
     kernel.run({&alpha, view, x.data(), &beta, y.data(), &p});
   };

@@ -190,6 +190,18 @@ TEST(dynamic_late, products_add_them_to_rows_that_are_done) {
   }
 }
 
+TEST(dynamic_late, products_keep_to_the_limit_of_their_workspace) {
+  late_matrix const late(60000, 300);
+  auto const kept = matrix::from_csr(late.m.to_csr().view(), in_rows());
+  std::vector<double> const x(cols, 1), before(rows, 3);
+  for (matrix const* const d : {&late.d, &kept}) {
+    std::vector<double> y = before;
+    EXPECT_TRUE(fails_with(errc::out_of_memory, {"workspace", "limit", "1"},
+                           [&] { spmv(cpu{.workspace_limit = 1}, 1.0, *d, x, 0.0, y); }));
+    EXPECT_EQ(y, before);
+  }
+}
+
 TEST(dynamic_late, the_matrix_is_the_same_for_every_number_of_threads) {
   std::vector<entries> found;
   std::vector<dynamic_shape> shapes;
