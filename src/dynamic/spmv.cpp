@@ -8,6 +8,7 @@
 #include "tulle/core/machine.hpp"
 #include "tulle/core/types.hpp"
 
+#include "dispatch/format.hpp"
 #include "dispatch/spmv.hpp"
 #include "dynamic/rows.hpp"
 #include "dynamic/sizes.hpp"
@@ -107,6 +108,8 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto const with_csr = [&](csr_view<V, I, I> const& c) {
     if (none)
       return spmv(tulle::where(where), alpha, c, x, beta, y);
+    if (dispatch::overlaps(dispatch::arrays_of(matrix_ref(c)), y.data(), y.data() + y.size()))
+      fail(errc::bad_structure, "spmv: y overlaps the arrays of A");
     p.done = a.late_ptr ? &done : nullptr;
     run(*dispatch::cpu_spmv(set, format::csr, type), &c);
   };

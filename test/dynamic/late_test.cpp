@@ -202,6 +202,18 @@ TEST(dynamic_late, products_keep_to_the_limit_of_their_workspace) {
   }
 }
 
+TEST(dynamic_late, products_are_not_written_into_the_matrix) {
+  csr<double> a = from_lengths(cols, std::vector<std::int32_t>(rows, 5));
+  csr<double> const before = a;
+  double* const val = a.val.data();
+  auto const d = matrix::adopt(std::move(a), from_one());
+  std::vector<double> const x(cols, 1);
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"y overlaps", "arrays of A"}, [&] {
+    spmv(1.0, d, x, 0.0, vector_view<double>(val, static_cast<std::size_t>(rows)));
+  }));
+  EXPECT_EQ(d.to_csr(), before.to_csr());
+}
+
 TEST(dynamic_late, the_matrix_is_the_same_for_every_number_of_threads) {
   std::vector<entries> found;
   std::vector<dynamic_shape> shapes;
