@@ -246,6 +246,64 @@ TEST(device_dynamic_csr, products_add_what_has_partners) {
   }
 }
 
+// How csr multiplies hangs on the longest row, which is known from batches and not looked for
+// again; segments of rows are forgotten when they are put together, and their tables are there for
+// others.
+TEST(device_dynamic_csr, products_follow_the_longest_row) {
+  csr<double> const a = generate("poisson2d5:60");
+  std::vector<double> const x = integers(3600, 5), zeros(3600);
+  auto d = matrix::from_csr(a.view());
+  model<double, std::int32_t> m{3600, 3600, {}};
+  m.insert(shuffled(a));
+  auto const row = [](std::int32_t i, std::int32_t n) {
+    batch<double, std::int32_t> b;
+    for (std::int32_t j = 0; j < n; ++j)
+      b.add(i, j * 3, i % 7 + 1.);
+    return b;
+  };
+  auto const expect_product = [&](char const* what) {
+    EXPECT_EQ(doubled(product({}, d, x)), m.product(x, zeros)) << what;
+    d.defragment();
+    EXPECT_EQ(d.shape().segments, 1u) << what;
+    std::vector<double> const y = product({}, d, x);
+    EXPECT_EQ(doubled(y), m.product(x, zeros)) << what << ", defragmented";
+    auto fresh = matrix::from_csr(d.freeze());
+    EXPECT_TRUE(same_bits(y, product({}, fresh, x))) << what;
+  };
+  expect_product("as it was");
+  for (std::int32_t const n : {50, 60, 30, 900}) {
+    for (std::int32_t const i : {7, 3599}) {
+      auto const b = row(i, n);
+      d.insert(b.row, b.col, b.val);
+      m.insert(b);
+      EXPECT_GT(d.shape().segments, 1u) << n;
+    }
+    expect_product("inserted");
+  }
+  for (std::int32_t const i : {7, 3599}) {
+    auto const b = row(i, 1000);
+    d.erase(b.row, b.col);
+    m.erase(b);
+  }
+  expect_product("erased");
+  auto const assigned = row(9, 150);
+  d.assign(assigned.row, assigned.col, assigned.val);
+  m.assign(assigned);
+  expect_product("assigned");
+  model<double, std::int32_t> more{3600, 3600, {}};
+  more.insert(row(11, 400));
+  d.merge(more.to_csr().view());
+  m.insert(row(11, 400));
+  expect_product("merged");
+  model<double, std::int32_t> one{3600, 3600, {}};
+  one.insert(row(13, 1)); // (13, 0)
+  more.insert(row(0, 1100));
+  device_matrix const left = upload(one.to_csr()), right = upload(more.to_csr());
+  d.add_product(left.view<matrix::csr_there>(), right.view<matrix::csr_there>());
+  m.add_product(one, more);
+  expect_product("a product added");
+}
+
 // Products pay for rows that have grown until they have paid for a copy.
 TEST(device_dynamic_csr, products_defragment_in_time) {
   csr<double> const a = generate("poisson2d5:60");

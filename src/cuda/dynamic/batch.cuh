@@ -39,7 +39,7 @@ template <class V, class I>
 __device__ bool is_fine(batch<V, I> const& b) {
   findings const& f = *b.found;
   growth const& g = b.g;
-  return f.bad == 0 && f.full == 0 && f.levels <= b.a.levels && g.used + f.places <= g.capacity;
+  return f.bad == 0 && f.full == 0 && f.levels <= b.a.tables && g.used + f.places <= g.capacity;
 }
 
 /// What was found, for the host, which waits for the number.
@@ -114,6 +114,8 @@ __device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, row_
     one_more(&f->many);
   if (mark == is_crowded)
     f->crowded = 1;
+  if (length > static_cast<std::size_t>(a.longest))
+    atomicMax(&f->longest, static_cast<unsigned long long>(length));
   plan<I> p{room_of(a, i, now, length), 0};
   run<I> const& r = p.r;
   if (length <= static_cast<std::size_t>(r.places))

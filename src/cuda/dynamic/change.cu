@@ -140,12 +140,14 @@ findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
     if (f.bad != 0)
       return f;
     std::size_t const used = b.g.used + f.places;
-    bool const has_room = f.levels <= m.levels && used <= b.g.capacity && f.full == 0;
+    bool const has_room = f.levels <= m.tables && used <= b.g.capacity && f.full == 0;
     if (has_room) {
       m.used = used;
+      m.levels = std::max(m.levels, f.levels);
       m.holes = m.holes || f.holes != 0;
       m.many += f.many;
       m.crowded = m.crowded || f.crowded != 0;
+      m.longest = f.removed != 0 ? 0 : std::max<std::size_t>(m.longest, f.longest);
       return f;
     }
     bool const tight = b.g.tight || used > m.most_places();
@@ -154,8 +156,7 @@ findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
     } else if (tight == b.g.tight && used > m.most_places() && m.used > m.entries) {
       give_up_slack(m);
     } else if (tight == b.g.tight) {
-      if (m.levels < f.levels)
-        add_levels(m, f.levels);
+      add_tables(m, f.levels);
       grow(m, used);
     }
     make_lists(m, b.n);
@@ -173,6 +174,7 @@ void has_changed(matrix<V, I>& m, std::size_t fresh, std::size_t removed) {
   if (fresh == 0 && removed == 0)
     return;
   m.compact = false;
+  m.since_batch = 0;
 }
 
 /// Bytes of a batch from the host; what is on the device stays there.
@@ -308,14 +310,16 @@ void make_lists(matrix<V, I>& m, std::size_t n) {
 }
 
 template <class V, class I>
-void add_levels(matrix<V, I>& m, int levels) {
+void add_tables(matrix<V, I>& m, int levels) {
+  if (levels <= m.tables)
+    return;
   std::size_t const table = m.pitch() * sizeof(segment<I>);
   auto const all = static_cast<std::size_t>(levels - 1),
-             there = static_cast<std::size_t>(m.levels - 1);
+             there = static_cast<std::size_t>(m.tables - 1);
   grow(m.further, there * table, all * table, m);
   TULLE_CUDA(cudaMemsetAsync, m.further.template as<char>() + there * table, 0,
              (all - there) * table, m.stream());
-  m.levels = levels;
+  m.tables = levels;
 }
 
 template <class V, class I>
@@ -344,6 +348,10 @@ void change(matrix<V, I>& m, cuda_batch const& given) {
     m.is_tallied = true; // to be cleared
   }
   bool const adds = given.kind == dynamic_change::insert || given.kind == dynamic_change::assign;
+  // A batch that finds a table missing is made twice. Where two of its entries are of one row, that
+  // has no room for both, most likely.
+  if (adds && given.n / 2 > static_cast<std::size_t>(m.rows) / given.n)
+    add_tables(m, 2);
   auto b = next_batch(m, given.n, adds ? given.n : 0, row, col, val);
   findings found;
   if (searches) {
@@ -369,7 +377,7 @@ void change(matrix<V, I>& m, cuda_batch const& given) {
 #define TULLE_CHANGE(tag, V, I, O)                                                                 \
   template growth growth_of(matrix<V, I> const&);                                                  \
   template void make_lists(matrix<V, I>&, std::size_t);                                            \
-  template void add_levels(matrix<V, I>&, int);                                                    \
+  template void add_tables(matrix<V, I>&, int);                                                    \
   template void change(matrix<V, I>&, cuda_batch const&);                                          \
   template void insert_sorted(matrix<V, I>&, std::size_t, I const*, I const*, V const*);
 TULLE_TYPES(TULLE_CHANGE)

@@ -123,6 +123,7 @@ void defragment(matrix<V, I>& m, bool sort, bool combine) {
   if (removed == 0)
     return;
   m.entries -= removed;
+  m.longest = 0;
   gather(m, room);
 }
 
@@ -133,6 +134,10 @@ void is_compact_now(matrix<V, I>& m, std::size_t entries) {
   m.entries = m.in_first = entries;
   m.spare = spare_for(m, entries, m.capacity);
   m.used = static_cast<std::size_t>(m.spare.at(m.rows, static_cast<I>(entries)));
+  // Tables stay, for a batch that finds one missing is made twice.
+  if (m.levels > 1)
+    TULLE_CUDA(cudaMemsetAsync, m.further.template as<char>(), 0,
+               static_cast<std::size_t>(m.levels - 1) * m.pitch() * sizeof(segment<I>), m.stream());
   m.levels = 1;
   m.compact = true;
   m.holes = m.unlisted = m.crowded = m.planned = m.dense_planned = false;

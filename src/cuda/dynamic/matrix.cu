@@ -130,8 +130,10 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
   if (!is_empty && !m.compact) {
     double const behind =
         static_cast<double>(m.entries - m.in_first) / static_cast<double>(m.entries);
-    m.debt += m.share != 0 ? paid_for_pairs + behind / 10 : behind;
-    if (m.holes || m.unlisted || m.debt > most_debt)
+    bool const has_pairs = m.share != 0;
+    m.debt += has_pairs ? paid_behind * behind : behind;
+    double const since = has_pairs ? paid_for_pairs * ++m.since_batch : 0;
+    if (m.holes || m.unlisted || m.debt + since > most_debt)
       defragment(m, false, false);
   }
   if (!is_empty && !m.planned)
@@ -240,6 +242,7 @@ void make_plan(matrix<V, I>& m) {
   m.how = {};
   m.how.device = m.o.device;
   m.how.stream = m.o.stream;
+  m.how.info[longest_line] = static_cast<std::int64_t>(m.longest);
   check(m.csr->prepare(&a, m.how, bytes));
   if (bytes > m.plan.bytes())
     m.plan = m.take(bytes + bytes / pool_part, 1);
@@ -248,6 +251,8 @@ void make_plan(matrix<V, I>& m) {
   auto const w = static_cast<way>(m.how.info[chosen_way]);
   m.by_rows = w == way::blocks;
   m.share = m.how.info[is_long] != 0 ? 0 : m.by_rows ? tile : w == way::segments ? share : 0;
+  if (m.compact) // else those of its first segments were looked at
+    m.longest = static_cast<std::size_t>(m.how.info[longest_line]);
   carver work(m.how.work);
   if (m.share != 0)
     m.first_row = shares_of<V>(a.rows, a.nnz, w, work).first;

@@ -67,13 +67,14 @@ struct findings {
   unsigned long long bad;    // n less the first entry that is outside; 0: none is
   unsigned long long places; // wanted
   unsigned long long fresh, removed;
-  int levels;      // tables wanted
-  int full;        // a row has no segment left
-  int holes;       // a row has fewer entries than its first segment has places
-  unsigned many;   // rows for a list
-  int crowded;     // a row has more than long_behind there
-  unsigned listed; // entries of rows that have several: counted.cuh
-  unsigned crowds; // rows that have many
+  unsigned long long longest; // entries of a row, where they are more than any has
+  int levels;                 // of segments, where that is more than rows have had
+  int full;                   // a row has no segment left
+  int holes;                  // a row has fewer entries than its first segment has places
+  unsigned many;              // rows for a list
+  int crowded;                // a row has more than long_behind there
+  unsigned listed;            // entries of rows that have several: counted.cuh
+  unsigned crowds;            // rows that have many
 };
 
 /// The same as the host hears it, in pinned memory; `number` is that of the try, and comes last.
@@ -156,6 +157,7 @@ struct matrix {
   bool crowded = false;     // or crowded
   bool stale = false;       // copies are of entries that have changed
   double debt = 0;          // what products paid for entries behind: matrix.cu
+  int since_batch = 0;      // products
   owned length, first;
   spare_places<I> spare{};
   owned marks; // of rows, behind counts of lists: all zero while compact
@@ -166,7 +168,8 @@ struct matrix {
   bool by_rows = false;
   I const* first_row = nullptr; // of shares, in the plan's workspace
   owned further;                // tables of segments
-  int levels = 1;
+  int levels = 1;               // that rows have
+  int tables = 1;               // that there are; those that no row has are all zero
   owned col, val;
   owned found; // of this batch and the next, in turns
   int turn = 0;
@@ -181,6 +184,7 @@ struct matrix {
   owned row_ptr, scan; // of copies
   owned plan;          // of products with the first segments
   bool planned = false;
+  std::size_t longest = 0; // entries of the row that has most; 0: it is not known
   plan_view how;
   cuda_spmv_kernel const* csr = nullptr;
   owned dense_plan; // the same of products with dense matrices, for one B
@@ -209,6 +213,8 @@ struct matrix {
             further.as<segment<I>>(),
             pitch(),
             levels,
+            tables,
+            longest != 0 ? static_cast<I>(longest) : std::numeric_limits<I>::max(),
             !unlisted};
   }
   /// The first segments.
@@ -249,10 +255,16 @@ struct matrix {
 // What the rows that have grown cost products, in parts of the matrix, until it is defragmented:
 // those products then took as long as that takes, so that whatever comes next, no more than twice
 // the time of the better choice is lost. H200, double, rmat 20, poisson2d5 2048 and circuit
-// 2000000: a product of listed rows with a tenth behind took .05, .06, .05 ms more, where entries
-// have partners any product takes .005, .003, .005 more; defragmenting takes .17, .20, .13.
+// 2000000: a product of listed rows with a tenth behind took .05, .06, .05 ms more; defragmenting
+// takes .17, .20, .13.
 constexpr double most_debt = .2;
-constexpr double paid_for_pairs = .002; // and a tenth of what is behind
+// Where entries have partners a product takes .005, .003, .005 ms more whatever is behind, which
+// the next batch brings back: so that counts from the last batch on. With .07 behind it is .001,
+// .002, .002 more. Rounds of a batch of .2 % and five products, the mean of 50 in times of csr's:
+// 1.08, 1.09, 1.09; with a 24th of what is behind 1.09, 1.09, 1.09, a 40th 1.07, 1.10, 1.10; with a
+// tenth, and .002 for each product that is never given back, 1.09, 1.105, 1.10.
+constexpr double paid_for_pairs = .004;
+constexpr double paid_behind = 1. / 32;
 // With more than this behind, copies have no room, and the next product defragments.
 constexpr double most_paired = .125;
 
@@ -328,9 +340,9 @@ void give_up_slack(matrix<V, I>& m);
 /// to a sixth longer.)
 template <class V, class I>
 void make_lists(matrix<V, I>& m, std::size_t n);
-/// As many levels of segments, all rows without in new ones.
+/// Tables for as many levels of segments, all rows without in new ones.
 template <class V, class I>
-void add_levels(matrix<V, I>& m, int levels);
+void add_tables(matrix<V, I>& m, int levels);
 /// How segments are given now.
 template <class V, class I>
 growth growth_of(matrix<V, I> const& m);

@@ -112,13 +112,17 @@ public:
     auto const n = static_cast<std::size_t>(made_.nnz);
     if (n == 0)
       return;
+    m_.since_batch = 0;
     if (m_.entries == 0) {
+      m_.longest = 0;
       take_pointers(m_, made_.row_ptr);
       return is_compact_now(m_, n);
     }
     make_rows(m_, made_.row_ptr, static_cast<I>(m_.used), n, found_.as<findings>());
     m_.used += n;
     m_.entries += n;
+    m_.levels = std::max(m_.levels, planned_.levels);
+    m_.longest = std::max<std::size_t>(m_.longest, planned_.longest);
     m_.many += planned_.many;
     m_.crowded = m_.crowded || planned_.crowded != 0;
     m_.compact = false;
@@ -154,8 +158,7 @@ private:
       defragment(m_, false, m_.o.combine_at_defragmenting);
       return false;
     }
-    if (planned_.levels > m_.levels)
-      add_levels(m_, planned_.levels);
+    add_tables(m_, planned_.levels);
     return true;
   }
   void grow_to(std::size_t places) {

@@ -163,7 +163,9 @@ struct fragments {
   paired_entries<V, I> pairs;
   segment<I>* further; // by rows, one table for each level from 1 on
   std::size_t pitch;   // of tables
-  int levels;          // of segments behind the first; slack is level 0
+  int levels;          // of segments that rows have behind the first; slack is level 0
+  int tables;          // levels that there are tables for
+  I longest;           // entries that no row has more of, as far as anybody wants to know
   bool lists_rows;     // and marks them
 
   __device__ segment<I> in_first(std::size_t i) const { return {first[i], first[i + 1]}; }

@@ -23,7 +23,8 @@ namespace {
 enum class way : std::int64_t { nothing, groups, blocks, merge, segments };
 constexpr std::int64_t even = 2; // rows up to this times the average are of one length
 
-enum : int { chosen_way, chosen_width, is_turned, is_long }; // of plan_view::info
+// Of plan_view::info. longest_line may be told; 0: it is not known yet.
+enum : int { chosen_way, chosen_width, is_turned, is_long, longest_line };
 
 /// Room for the way that wants most of it.
 template <class V, class I, class O>
@@ -42,6 +43,14 @@ void reserve_lines(I rows, O nnz, carver& work) {
   shares_of<V>(rows, nnz, way::merge, work);
 }
 
+/// Waits for the device, unless it is known.
+template <class I, class O>
+std::int64_t find_longest(I lines, O const* ptr, plan_view& p) {
+  if (p.info[longest_line] == 0)
+    p.info[longest_line] = longest_row(lines, ptr, p.stream);
+  return p.info[longest_line];
+}
+
 template <class I, class O>
 way choose(I rows, O nnz, O const* row_ptr, plan_view& p) {
   if (nnz == 0)
@@ -51,7 +60,7 @@ way choose(I rows, O nnz, O const* row_ptr, plan_view& p) {
   if (p.wanted == spmv_method::segments)
     return way::segments;
   std::int64_t const average = static_cast<std::int64_t>(nnz / rows);
-  std::int64_t const most = longest_row(rows, row_ptr, p.stream);
+  std::int64_t const most = find_longest(rows, row_ptr, p);
   p.info[chosen_width] = width_for(average);
   if (most <= longest)
     return way::blocks;
@@ -172,8 +181,8 @@ struct compressed {
   long_rows<V, I, O> long_view() const { return {lines, across, nnz, ptr, index, val}; }
 
   std::size_t prepare(plan_view& p) const {
-    p.info[is_long] = !is_across && p.wanted == spmv_method::automatic &&
-                      are_long_and_even(lines, nnz, ptr, p.stream);
+    p.info[is_long] = !is_across && p.wanted == spmv_method::automatic && are_long(lines, nnz) &&
+                      find_longest(lines, ptr, p) <= std::int64_t{1} << most_joined_bits;
     if (p.info[is_long] != 0)
       return long_bytes(long_view(), p);
     if (is_across)
