@@ -8,21 +8,22 @@ namespace tulle {
 namespace {
 
 constexpr std::size_t alignment_of_all = 64;
-constexpr std::size_t least = std::size_t{1} << 20; // smaller ones the allocator keeps itself
-constexpr std::size_t most_blocks = 64;             // that wait
-
-/// Blocks have sizes of a few kinds, eight from one power of two to the next, so that requests of
-/// about one size can take each other's.
-std::size_t size_of_block(std::size_t bytes) {
-  std::size_t const step = std::bit_floor(bytes) / 8;
-  return (bytes + step - 1) / step * step;
-}
+// Where malloc begins to map pages for each, and to give them back. With 2^20 instead batches of
+// 10^5 entries into a dynamic_csr had 40 times as many page faults and took 1.5 times as long.
+constexpr std::size_t least = std::size_t{1} << 17;
+constexpr std::size_t most_blocks = 256; // that wait
 
 } // namespace
 
-recycling_memory::recycling_memory(std::size_t most, std::pmr::memory_resource* from)
-    : from_(from ? from : default_memory()), most_(most) {
+recycling_memory::recycling_memory(std::size_t most, std::pmr::memory_resource* from,
+                                   std::size_t kinds)
+    : from_(from ? from : default_memory()), most_(most), kinds_(kinds) {
   waiting_.reserve(most_blocks);
+}
+
+std::size_t recycling_memory::size_of_block(std::size_t bytes) const {
+  std::size_t const step = std::bit_floor(bytes) / kinds_;
+  return (bytes + step - 1) / step * step;
 }
 
 std::size_t recycling_memory::waiting() const {

@@ -28,6 +28,18 @@ TEST(recycling_memory, hands_out_a_block_again_to_requests_of_about_its_size) {
   EXPECT_EQ(memory.waiting(), 0u);
 }
 
+TEST(recycling_memory, has_as_many_sizes_as_are_asked_for) {
+  recycling_memory memory(SIZE_MAX, nullptr, 1);
+  void const* first;
+  {
+    array<char> const a(large + 1, &memory);
+    first = a.data();
+  }
+  EXPECT_EQ(memory.waiting(), 2 * large);
+  EXPECT_NE(array<char>(large, &memory).data(), first);
+  EXPECT_EQ(array<char>(2 * large, &memory).data(), first);
+}
+
 TEST(recycling_memory, gives_everything_back) {
   failing_memory counted;
   {

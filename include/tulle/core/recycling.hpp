@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Memory that is used again: a freed block of a MiB or more waits for the next request of about
+/// Memory that is used again: a freed block of 128 KiB or more waits for the next request of about
 /// its size. Fresh pages cost more than what is written to them, so a loop that builds one matrix
 /// after another is to pay for them once.
 ///
@@ -8,7 +8,7 @@
 ///     for (...)
 ///       a = transpose(tulle::cpu{.memory = &kept}, b); // the first two take fresh memory
 ///
-/// default_memory() is of this kind and keeps at most 256 MiB.
+/// default_memory() is of this kind and keeps at most 256 MiB, in blocks of powers of two.
 #pragma once
 #include "tulle/core/array.hpp"
 
@@ -20,9 +20,12 @@ namespace tulle {
 
 class recycling_memory final : public std::pmr::memory_resource {
 public:
-  /// Keeps at most so many bytes; what waited longest goes first.
+  /// Keeps at most so many bytes; what waited longest goes first. Blocks have sizes of so many
+  /// kinds from one power of two to the next (1, 2, 4 and so on), so that requests of about one
+  /// size can take each other's; few where what is not written to takes no memory.
   explicit recycling_memory(std::size_t most = SIZE_MAX,
-                            std::pmr::memory_resource* from = nullptr); // nullptr: default_memory()
+                            std::pmr::memory_resource* from = nullptr, // nullptr: default_memory()
+                            std::size_t kinds = 8);
   recycling_memory(recycling_memory const&) = delete;
   recycling_memory& operator=(recycling_memory const&) = delete;
   /// Everything taken from it must have been given back.
@@ -39,6 +42,7 @@ private:
     std::size_t bytes;
   };
 
+  std::size_t size_of_block(std::size_t bytes) const;
   bool passes(std::size_t bytes, std::size_t alignment) const;
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override;
@@ -48,6 +52,7 @@ private:
 
   std::pmr::memory_resource* from_;
   std::size_t most_;
+  std::size_t kinds_;
   mutable std::mutex mutex_;
   std::size_t bytes_ = 0;      // of the blocks that wait
   std::vector<block> waiting_; // the oldest first
