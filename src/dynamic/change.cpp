@@ -386,9 +386,11 @@ void apply(S& s, change kind, sorted_batch<V, I> const& b) {
     }
   }
   auto next = s.tidied(kind != change::insert || s.o.duplicates == on_duplicate::combine);
+  tables_for_change<V, I> tables(s, next);
   batch_change<V, I> c(kind, next ? *next : s.a, s.o, b);
   c.plan();
   c.find_room();
+  tables.keep();
   if (next)
     c.make(); // nobody sees it yet
   auto const alone = s.changing();

@@ -49,7 +49,7 @@ template <class V, class I>
 dynamic_csr<V, I>::dynamic_csr(I rows, I cols, options const& o) {
   dynamic::check(o);
   state_ = std::make_unique<state>(
-      o, dynamic::arranged<V, I>(rows, cols, 0, dynamic::no_source<V, I>{}, o, false));
+      o, dynamic::arranged<V, I>(rows, cols, 0, dynamic::no_source<V, I>{}, o, false, true));
 }
 
 template <class V, class I>
@@ -59,9 +59,10 @@ dynamic_csr<V, I> dynamic_csr<V, I>::from_csr(csr_view<V, I, I> a, options const
   if (a.rows == 0)
     return dynamic_csr(a.rows, a.cols, o);
   auto const entries = static_cast<std::size_t>(a.nnz);
+  bool const compact = dynamic::starts_compact(o, entries);
   return dynamic_csr(std::make_unique<state>(
-      o, dynamic::arranged<V, I>(a.rows, a.cols, entries, dynamic::csr_source<V, I>{a}, o,
-                                 dynamic::starts_compact(o, entries))));
+      o, dynamic::arranged<V, I>(a.rows, a.cols, entries, dynamic::csr_source<V, I>{a}, o, compact,
+                                 !compact)));
 }
 
 template <class V, class I>
@@ -114,9 +115,16 @@ void dynamic_csr<V, I>::validate() const {
     if (!holds)
       fail(errc::bad_structure, "dynamic_csr: row %zu: %s", i, what);
   };
-  detail::segments_sum const all = detail::check_segments("dynamic_csr", a.view(), a.used);
+  detail::segments_sum all;
+  if (a.length.empty() && !a.row_ptr.empty()) {
+    dynamic::with_csr(a.view(), a.chunks.empty(), get().o.where,
+                      [](auto const& c) { c.validate(); });
+    all.rooms = all.entries = static_cast<std::size_t>(a.row_ptr.back());
+  } else {
+    all = detail::check_segments("dynamic_csr", a.view(), a.used);
+  }
   std::size_t before = 0;
-  for (std::size_t i = 0; i < a.row_ptr.size(); ++i) {
+  for (std::size_t i = 0; !a.length.empty() && i < a.row_ptr.size(); ++i) {
     bool const is_empty = i + 1 == a.row_ptr.size() || a.length[i] == 0;
     require(static_cast<std::size_t>(a.row_ptr[i]) == before &&
                 (is_empty || a.segment[0][i] == a.row_ptr[i]),

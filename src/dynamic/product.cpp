@@ -187,9 +187,11 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, sp
   auto const stages = detail::make_stages(from.a, from.b, how, w, from.limit);
   std::lock_guard const one_at_a_time(s.writers);
   auto next = s.tidied(false);
+  dynamic::tables_for_change<V, I> tables(s, next);
   dynamic::product_change<V, I> change(next ? *next : s.a, s.o, *stages);
   if (!change.plan())
     return;
+  tables.keep();
   {
     auto const alone = s.changing();
     change.grow();

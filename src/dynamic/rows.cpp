@@ -34,9 +34,9 @@ void add_pages(dynamic_rows<V, I> const& a, chunk<V, I>& c, std::size_t places,
     to[p] = {c.col.data() + (p << a.shift), c.val.data() + (p << a.shift)};
 }
 
-/// The tables of a matrix without entries, all rows without places.
+/// A matrix without entries, and without tables.
 template <class V, class I>
-dynamic_rows<V, I> tables(I rows, I cols, std::size_t places, dynamic_options const& o) {
+dynamic_rows<V, I> bare(I rows, I cols, std::size_t places) {
   detail::check_shape("dynamic_csr", rows, cols);
   dynamic_rows<V, I> a;
   auto const n = static_cast<std::size_t>(rows);
@@ -44,9 +44,6 @@ dynamic_rows<V, I> tables(I rows, I cols, std::size_t places, dynamic_options co
   a.cols = cols;
   a.pitch = (n + 63) / 64 * 64;
   a.shift = shift_for(std::max(places, n));
-  a.length = array<I>(a.pitch, o.where.memory);
-  a.in_group = array<I>(a.groups(), I(0), o.where.memory);
-  a.segment[0] = array<I>(2 * a.pitch, o.where.memory);
   a.snapshots = std::make_shared<std::atomic<int>>(0);
   return a;
 }
@@ -199,6 +196,21 @@ void growth<V, I>::take(dynamic_rows<V, I>& a) noexcept {
   a.chunks.swap(chunks);
 }
 
+template <class V, class I>
+row_tables<V, I>::row_tables(dynamic_rows<V, I> const& a, cpu const& where)
+    : length(a.pitch, where.memory), in_group(a.groups(), where.memory),
+      segment(2 * a.pitch, where.memory) {
+  each_rows(a, static_cast<std::size_t>(a.rows), where.threads,
+            [&](int, std::size_t g, std::size_t i, std::size_t end) {
+              in_group[g] = static_cast<I>(a.row_ptr[end] - a.row_ptr[i]);
+              for (; i < end; ++i) {
+                length[i] = static_cast<I>(a.row_ptr[i + 1] - a.row_ptr[i]);
+                segment[i] = length[i] > 0 ? a.row_ptr[i] : I(0);
+                segment[a.pitch + i] = length[i] > 0 ? a.row_ptr[i + 1] : I(0);
+              }
+            });
+}
+
 template <class I, class Source>
 static row_order<I> ordered(std::size_t n, Source const& source, cpu const& where) {
   row_order<I> to;
@@ -216,7 +228,7 @@ static row_order<I> ordered(std::size_t n, Source const& source, cpu const& wher
 
 template <class V, class I, class Source>
 dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& source,
-                            dynamic_options const& o, bool compact) {
+                            dynamic_options const& o, bool compact, bool in_tables) {
   detail::check_shape("dynamic_csr", rows, cols);
   auto const n = static_cast<std::size_t>(rows);
   cpu const& where = o.where;
@@ -238,7 +250,12 @@ dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& s
   });
   at[n] = primitive::parallel_exclusive_scan(at.data(), n, at.data(), where);
   check_places<I>(at[n], o.limit);
-  auto a = tables<V, I>(rows, cols, at[n], o);
+  auto a = bare<V, I>(rows, cols, at[n]);
+  if (in_tables) {
+    a.length = array<I>(a.pitch, where.memory);
+    a.in_group = array<I>(a.groups(), I(0), where.memory);
+    a.segment[0] = array<I>(2 * a.pitch, where.memory);
+  }
   if (compact)
     a.row_ptr = array<I>(n + 1, where.memory);
   if (at[n] > 0) {
@@ -268,9 +285,11 @@ dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& s
         std::size_t const i = row_at(k);
         std::size_t const length = source.length(i);
         bool const has_places = at[k + 1] > at[k]; // one without is at 0: a place that exists
-        a.length[i] = static_cast<I>(length);
-        a.segment[0][i] = has_places ? static_cast<I>(at[k]) : I(0);
-        a.segment[0][a.pitch + i] = has_places ? static_cast<I>(at[k + 1]) : I(0);
+        if (in_tables) {
+          a.length[i] = static_cast<I>(length);
+          a.segment[0][i] = has_places ? static_cast<I>(at[k]) : I(0);
+          a.segment[0][a.pitch + i] = has_places ? static_cast<I>(at[k + 1]) : I(0);
+        }
         if (compact)
           a.row_ptr[i] = static_cast<I>(at[k]);
         if (length > 0)
@@ -280,7 +299,7 @@ dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& s
           std::atomic_ref(a.in_group[i / group_rows])
               .fetch_add(static_cast<I>(length), std::memory_order_relaxed);
       }
-      if (order.empty())
+      if (in_tables && order.empty())
         a.in_group[g] = static_cast<I>(sum);
     }
   });
@@ -295,10 +314,18 @@ template <class V, class I>
 dynamic_rows<V, I> defragmented(dynamic_view<V, I> const& v, dynamic_options const& o,
                                 dynamic_defragment d) {
   auto const entries = static_cast<std::size_t>(v.entries);
-  auto a = arranged<V, I>(v.rows, v.cols, entries, dynamic_source<V, I>{v}, o, d.compact);
-  bool const shorter = (d.sort || d.combine) && entries > 0 && sort_rows(a, d.combine, o.where);
+  bool const sorts = (d.sort || d.combine) && entries > 0;
+  auto a = arranged<V, I>(v.rows, v.cols, entries, dynamic_source<V, I>{v}, o, d.compact,
+                          sorts || !d.compact);
+  bool const shorter = sorts && sort_rows(a, d.combine, o.where);
   if (shorter && d.compact)
-    return arranged<V, I>(v.rows, v.cols, a.entries, dynamic_source<V, I>{a.view()}, o, true);
+    return arranged<V, I>(v.rows, v.cols, a.entries, dynamic_source<V, I>{a.view()}, o, true,
+                          false);
+  if (sorts && d.compact) {
+    a.length = {};
+    a.in_group = {};
+    a.segment[0] = {};
+  }
   for (std::size_t i = 0; shorter && !a.order.empty() && i < static_cast<std::size_t>(a.rows); ++i)
     a.reorder(i);
   return a;
@@ -306,10 +333,9 @@ dynamic_rows<V, I> defragmented(dynamic_view<V, I> const& v, dynamic_options con
 
 template <class V, class I>
 dynamic_rows<V, I> adopted(csr<V, I, I>&& c, dynamic_options const& o) {
-  auto const n = static_cast<std::size_t>(c.rows);
   std::size_t const entries = c.val.size();
   check_places<I>(entries, o.limit);
-  auto a = tables<V, I>(c.rows, c.cols, entries, o);
+  auto a = bare<V, I>(c.rows, c.cols, entries);
   std::size_t const page = std::size_t(1) << a.shift;
   a.places = a.used = (entries + page - 1) / page * page;
   a.left = a.places - entries;
@@ -322,14 +348,6 @@ dynamic_rows<V, I> adopted(csr<V, I, I>&& c, dynamic_options const& o) {
   a.row_ptr.swap(c.row_ptr);
   add_pages(a, *next, a.places, a.pages.data());
   a.chunks.push_back(std::move(next));
-  each_rows(a, n, o.where.threads, [&](int, std::size_t g, std::size_t i, std::size_t end) {
-    a.in_group[g] = static_cast<I>(a.row_ptr[end] - a.row_ptr[i]);
-    for (; i < end; ++i) {
-      a.length[i] = static_cast<I>(a.row_ptr[i + 1] - a.row_ptr[i]);
-      a.segment[0][i] = a.length[i] > 0 ? a.row_ptr[i] : I(0);
-      a.segment[0][a.pitch + i] = a.length[i] > 0 ? a.row_ptr[i + 1] : I(0);
-    }
-  });
   a.entries = entries;
   return a;
 }
@@ -347,10 +365,11 @@ csr<V, I, I> released(dynamic_rows<V, I>&& a) {
 #define TULLE_ROWS(tag, V, I, O)                                                                   \
   template struct dynamic_rows<V, I>;                                                              \
   template struct growth<V, I>;                                                                    \
+  template struct row_tables<V, I>;                                                                \
   template dynamic_rows<V, I> arranged(I, I, std::size_t, no_source<V, I> const&,                  \
-                                       dynamic_options const&, bool);                              \
+                                       dynamic_options const&, bool, bool);                        \
   template dynamic_rows<V, I> arranged(I, I, std::size_t, csr_source<V, I> const&,                 \
-                                       dynamic_options const&, bool);                              \
+                                       dynamic_options const&, bool, bool);                        \
   template dynamic_rows<V, I> defragmented(dynamic_view<V, I> const&, dynamic_options const&,      \
                                            dynamic_defragment);                                    \
   template dynamic_rows<V, I> adopted(csr<V, I, I>&&, dynamic_options const&);                     \

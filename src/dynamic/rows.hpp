@@ -73,7 +73,7 @@ struct dynamic_rows {
   std::size_t entries = 0;
   std::size_t pitch = 0; // of the tables: rows, in whole cache lines
   int shift = 0;         // a page has 1 << shift places
-  array<I> length;
+  array<I> length;       // empty, as is what follows: it is compact, and row_ptr says it all
   array<I> in_group;
   array<I> segment[most_segments]; // begin, then end at pitch; empty: no row has that many
   std::vector<std::shared_ptr<chunk<V, I>>> chunks;
@@ -204,11 +204,24 @@ struct dynamic_source {
   }
 };
 
-/// Rows in one segment each, one after the other, by prefix sum and copy; with room behind each
-/// unless compact.
+/// The tables that a compact matrix does without, by its row_ptr.
+template <class V, class I>
+struct row_tables {
+  array<I> length, in_group, segment;
+
+  row_tables(dynamic_rows<V, I> const& a, cpu const& where);
+  void swap(dynamic_rows<V, I>& a) noexcept {
+    a.length.swap(length);
+    a.in_group.swap(in_group);
+    a.segment[0].swap(segment);
+  }
+};
+
+/// Rows in one segment each, one after the other, by prefix sum and copy; with room behind each and
+/// in tables unless compact.
 template <class V, class I, class Source>
 dynamic_rows<V, I> arranged(I rows, I cols, std::size_t entries, Source const& source,
-                            dynamic_options const& o, bool compact);
+                            dynamic_options const& o, bool compact, bool in_tables);
 template <class V, class I>
 dynamic_rows<V, I> defragmented(dynamic_view<V, I> const& a, dynamic_options const& o,
                                 dynamic_defragment d);
@@ -342,5 +355,41 @@ struct dynamic_csr<V, I>::state {
            static_cast<long long>(cols));
   }
 };
+
+namespace dynamic {
+
+/// With writers held: tables for rows that are to change, of the matrix or of what it is to be.
+/// They go again unless they are kept.
+template <class V, class I>
+class tables_for_change {
+public:
+  tables_for_change(typename dynamic_csr<V, I>::state& s, std::optional<dynamic_rows<V, I>>& next)
+      : s_(s), a_(next ? *next : s.a), is_seen_(!next) {
+    if (!a_.length.empty())
+      return;
+    tables_.emplace(a_, s.o.where);
+    exchange();
+  }
+  tables_for_change(tables_for_change const&) = delete;
+  ~tables_for_change() {
+    if (tables_)
+      exchange();
+  }
+  void keep() noexcept { tables_.reset(); }
+
+private:
+  void exchange() {
+    std::unique_lock<std::shared_mutex> alone;
+    if (is_seen_)
+      alone = s_.changing();
+    tables_->swap(a_);
+  }
+  typename dynamic_csr<V, I>::state& s_;
+  dynamic_rows<V, I>& a_;
+  bool is_seen_; // by readers
+  std::optional<row_tables<V, I>> tables_;
+};
+
+} // namespace dynamic
 
 } // namespace tulle

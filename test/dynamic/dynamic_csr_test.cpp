@@ -400,6 +400,30 @@ TEST(dynamic_csr, is_the_same_whether_a_snapshot_is_there_or_not) {
   EXPECT_TRUE(same_bits(y[0], y[1]));
 }
 
+// Where rows follow one another, row_ptr is all there is of them, until they are to change.
+TEST(dynamic_csr, takes_no_more_than_csr_while_it_is_compact) {
+  csr<double> const a = from_lengths(20000, std::vector<std::int32_t>(20000, 7));
+  matrix d = matrix::from_csr(a.view());
+  std::size_t const compact = d.shape().bytes;
+  EXPECT_LE(compact, a.bytes() + a.bytes() / 50);
+  auto const seen = d.freeze();
+  d.scale_rows(3, 1);
+  EXPECT_GE(d.shape().bytes, compact + 3 * 20000 * sizeof(std::int32_t));
+  d.validate();
+  EXPECT_TRUE(stored(seen) == stored(d.snapshot()));
+  d.insert(5, 6, 1);
+  d.erase(5, 6);
+  d.validate();
+  for (dynamic_defragment const how : {dynamic_defragment{.compact = true},
+                                       {.sort = true, .compact = true},
+                                       {.combine = true, .compact = true}}) {
+    d.defragment(how);
+    d.validate();
+    EXPECT_LE(d.shape().bytes, compact) << how.sort << how.combine;
+    EXPECT_TRUE(d.shape().compact);
+  }
+}
+
 TEST(dynamic_csr, leaves_nothing_in_a_snapshot_that_was_moved) {
   matrix d(3, 3);
   d.insert(1, 1, 1);
@@ -421,13 +445,16 @@ TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
     with[2].late_from = 1;
     for (dynamic_options o : with) {
       o.where = {.threads = 2, .memory = &memory};
-      auto survives = [&](char const* what, auto&& change) {
+      auto survives_as = [&](bool compact, char const* what, auto&& change) {
         memory.fail_at(SIZE_MAX);
         matrix d(40, 40, o);
         d.insert(e.row, e.col, e.val);
         d.insert(std::span(more.row).first(20), std::span(more.col).first(20),
                  std::span(more.val).first(20)); // late in the last
+        if (compact)
+          d.freeze();
         auto const before = stored(d.snapshot());
+        std::size_t const bytes = d.shape().bytes;
         for (std::size_t k = 1;; ++k) {
           ASSERT_LT(k, 100u) << what;
           memory.fail_at(k);
@@ -440,9 +467,14 @@ TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
           memory.fail_at(SIZE_MAX);
           d.validate();
           EXPECT_TRUE(stored(d.snapshot()) == before) << what << ", allocation " << k;
+          EXPECT_EQ(d.shape().bytes, bytes) << what << ", allocation " << k;
         }
         memory.fail_at(SIZE_MAX);
         d.validate();
+      };
+      auto survives = [&](char const* what, auto&& change) {
+        survives_as(false, what, change);
+        survives_as(true, what, change);
       };
       survives("insert", [&](matrix& d) { d.insert(more.row, more.col, more.val); });
       survives("assign", [&](matrix& d) { d.assign(more.row, more.col, more.val); });

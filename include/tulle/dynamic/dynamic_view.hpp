@@ -30,13 +30,13 @@ struct dynamic_view {
   I rows = 0;
   I cols = 0;
   O entries = 0;
-  bool scattered = false;             ///< some rows have moved to another chunk
-  int shift = 0;                      ///< a page has 1 << shift places
-  I const* length = nullptr;          ///< of rows; ~length beyond the first segment
-  I const* order = nullptr;           ///< rows by length, as products go over them; null: by number
-  O const* in_group = nullptr;        ///< entries of each group of rows
-  O const* row_ptr = nullptr;         ///< of a compact one; else null
-  O const* begin[most_segments] = {}; ///< places; null: no row has that many segments
+  bool scattered = false;      ///< some rows have moved to another chunk
+  int shift = 0;               ///< a page has 1 << shift places
+  I const* length = nullptr;   ///< of rows; ~length beyond the first segment. Null: by row_ptr
+  I const* order = nullptr;    ///< rows by length, as products go over them; null: by number
+  O const* in_group = nullptr; ///< entries of each group of rows
+  O const* row_ptr = nullptr;  ///< of a compact one; else null
+  O const* begin[most_segments] = {}; ///< places; null: no row has that many, or all by row_ptr
   O const* end[most_segments] = {};   ///< a segment that a row has not is empty
   dynamic_page<V, I> const* pages = nullptr;
   /// Entries of a compact one behind all others of their rows, by row. Kernels know nothing of
@@ -48,6 +48,8 @@ struct dynamic_view {
 
   // Inlined: kernels may not leave these to the linker.
   [[gnu::always_inline]] I in_segments(I i) const {
+    if (!length)
+      return static_cast<I>(row_ptr[i + 1] - row_ptr[i]);
     return length[i] < 0 ? static_cast<I>(~length[i]) : length[i];
   }
   /// The first late entry of row i or, where it has none, of a later one of its group.
@@ -76,8 +78,8 @@ struct dynamic_view {
   [[gnu::always_inline]] void each_segment(I i, F&& f) const {
     I left = in_segments(i);
     for (int s = 0; left > 0; ++s) {
-      O const at = begin[s][i];
-      O const room = static_cast<O>(end[s][i] - at);
+      O const at = length ? begin[s][i] : row_ptr[i];
+      O const room = static_cast<O>(length ? end[s][i] - at : left);
       I const n = left < room ? left : static_cast<I>(room);
       dynamic_page<V, I> const page = pages[static_cast<std::size_t>(at) >> shift];
       std::size_t const offset = static_cast<std::size_t>(at) & ((std::size_t(1) << shift) - 1);
