@@ -257,24 +257,6 @@ inline bool starts_compact(dynamic_options const& o, std::size_t entries) {
   return suits_late(o) && entries / small_part >= o.late_from;
 }
 
-/// f(k, next) for each late entry, those of a row in order, by threads that share no row; what it
-/// needs of `next` should be asked for.
-template <class V, class I, class F>
-void each_late(dynamic_view<V, I> const& a, int threads, F const& f) {
-  auto const groups = (static_cast<std::size_t>(a.rows) + group_rows - 1) / group_rows;
-  int const parts =
-      detail::parts_for(static_cast<std::size_t>(a.late_ptr[groups]), threads, 1 << 12);
-  auto const first_of = [&](int part) {
-    return a.late_ptr[detail::split_by_entries(a.late_ptr, groups, part, parts)];
-  };
-  constexpr int ahead = 16; // 48: as long
-  detail::parallel(parts, [&](int part) {
-    I const end = first_of(part + 1);
-    for (I k = first_of(part); k < end; ++k)
-      f(k, std::min(k + ahead, end - 1));
-  });
-}
-
 /// f(csr) for a product of what is one: a compact matrix, or one of no entries, as which it counts
 /// where `none` are wanted. Returns whether it is. Late entries are not in it.
 template <class V, class I, class F>

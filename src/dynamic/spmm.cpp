@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // C = alpha A B + beta C, A dynamic: checks and runs the kernel of this processor's instruction
-// set, which is that of csr_pool. Readers share the matrix meanwhile.
+// set, which is that of csr where A is compact and has no late entries, else that of csr_pool.
+// Readers share the matrix meanwhile.
 #include "tulle/op/spmm.hpp"
 
 #include "tulle/core/machine.hpp"
 #include "tulle/core/types.hpp"
 
+#include "dispatch/format.hpp"
 #include "dynamic/rows.hpp"
 #include "kernel/spmm.hpp"
 #include "op/dense_operands.hpp"
@@ -48,31 +50,18 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto const with_csr = [&](csr_view<V, I, I> const& as_csr) {
     spmm(tulle::where(where), alpha, as_csr, b, beta, c);
   };
-  bool const by_rows = b.col_stride == 1 && c.col_stride == 1;
-  auto const with_late = [&](I k, I next) {
-    if (by_rows) {
-      detail::ask_for(&b(static_cast<std::size_t>(a.late_col[next]), 0), c.cols);
-      detail::ask_for(&c(static_cast<std::size_t>(a.late_row[next]), 0), c.cols);
-    }
-    V const v = a.late_val[k];
-    V const* const from = &b(static_cast<std::size_t>(a.late_col[k]), 0);
-    V* const to = &c(static_cast<std::size_t>(a.late_row[k]), 0);
-    if (by_rows)
-#pragma GCC ivdep // b and c do not overlap
-      for (std::size_t j = 0; j < c.cols; ++j)
-        to[j] += alpha * (v * from[j]);
-    else
-      for (std::size_t j = 0; j < c.cols; ++j)
-        to[j * c.col_stride] += alpha * (v * from[j * b.col_stride]);
-  };
   bool const none = alpha == V(0) || a.entries == 0;
-  if (dynamic::with_csr(a, none, where, with_csr)) {
-    if (!none && a.late_ptr)
-      dynamic::each_late(a, where.threads, with_late);
+  if ((none || !a.late_ptr) && dynamic::with_csr(a, none, where, with_csr))
     return;
-  }
-  detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
-                      static_cast<std::size_t>(s.cols), sizeof(V), b, c);
+  std::size_t const written =
+      detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
+                          static_cast<std::size_t>(s.cols), sizeof(V), b, c);
+  dynamic::with_csr(a, false, where, [&](csr_view<V, I, I> const& but_late) {
+    auto const* const first = reinterpret_cast<char const*>(c.data);
+    if (written != 0 &&
+        dispatch::overlaps(dispatch::arrays_of(matrix_ref(but_late)), first, first + written))
+      fail(errc::bad_structure, "spmm: C overlaps the arrays of A");
+  });
   plan_view p;
   p.threads = where.threads > 0 ? where.threads : default_threads();
   p.streaming = detail::passes_cache_by(c, sizeof(V));

@@ -206,12 +206,19 @@ TEST(dynamic_late, products_are_not_written_into_the_matrix) {
   csr<double> a = from_lengths(cols, std::vector<std::int32_t>(rows, 5));
   csr<double> const before = a;
   double* const val = a.val.data();
-  auto const d = matrix::adopt(std::move(a), from_one());
+  auto d = matrix::adopt(std::move(a), from_one());
   std::vector<double> const x(cols, 1);
   EXPECT_TRUE(fails_with(errc::bad_structure, {"y overlaps", "arrays of A"}, [&] {
     spmv(1.0, d, x, 0.0, vector_view<double>(val, static_cast<std::size_t>(rows)));
   }));
   EXPECT_EQ(d.to_csr(), before.to_csr());
+  d.insert(5, 6, 1);
+  EXPECT_EQ(d.shape().late, 1u);
+  csr<double> const grown = d.to_csr();
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"C overlaps", "arrays of A"}, [&] {
+    spmm(1.0, d, row_major(x.data(), cols, 1), 0.0, row_major(val, rows, 1));
+  }));
+  EXPECT_EQ(d.to_csr(), grown);
 }
 
 TEST(dynamic_late, the_matrix_is_the_same_for_every_number_of_threads) {
@@ -260,6 +267,36 @@ TEST(dynamic_late, products_with_dense_matrices_have_them) {
     for (std::size_t i = 0; i < m; ++i)
       for (std::size_t j = 0; j < width; ++j)
         ASSERT_EQ(by_columns[j * m + i], expected[i * width + j]);
+  }
+}
+
+// Rows cut into pieces, which reach over what is late or are all of it; empty rows and groups.
+TEST(dynamic_late, products_with_dense_matrices_have_those_of_long_rows) {
+  constexpr std::int32_t many = 3000, wide = 12000;
+  std::vector<std::int32_t> lengths(many, 100);
+  std::fill(lengths.begin() + 500, lengths.begin() + 1300, 0);
+  lengths[7] = 9000;
+  lengths[8] = 8100;
+  lengths[many - 1] = 10;
+  csr<double> const a = from_lengths(wide, lengths);
+  auto d = matrix::from_csr(a.view(), from_one());
+  entries late;
+  for (std::int32_t const i : {0, 7, 8, 9, 600, 1299, 1300, many - 1})
+    for (std::int32_t k = 0; k < (i == 9 ? 9500 : 200); ++k)
+      late.add(i, (i + k * 7) % wide, k % 5 + 1.);
+  d.insert(late.row, late.col, late.val);
+  ASSERT_EQ(d.shape().late, late.row.size());
+  csr<double> const all = d.to_csr();
+  for (std::size_t const width : {1, 8, 70}) {
+    auto const b = integers(wide * width, 1);
+    std::vector<double> expected(many * width, 3);
+    spmm(2.0, all, row_major(b.data(), wide, width), -1.0, row_major(expected.data(), many, width));
+    for (int const threads : {1, 2, 7}) {
+      std::vector<double> c(many * width, 3);
+      spmm(cpu{.threads = threads}, 2.0, d, row_major(b.data(), wide, width), -1.0,
+           row_major(c.data(), many, width));
+      EXPECT_EQ(c, expected) << width << " columns, " << threads << " threads";
+    }
   }
 }
 

@@ -22,23 +22,7 @@ struct csr_rows {
     *list = {val + ptr[i] + from, col + ptr[i] + from, to - from, nullptr};
     return 1;
   }
-  void deal(std::int64_t chunks, std::int64_t* first) const {
-    double const all = static_cast<double>(entries) + static_cast<double>(row_cost * rows);
-    for (std::int64_t u = 0; u <= chunks; ++u) {
-      auto const wanted =
-          static_cast<std::int64_t>(all / static_cast<double>(chunks) * static_cast<double>(u));
-      std::int64_t lo = u == 0 ? 0 : first[u - 1];
-      std::int64_t hi = rows;
-      while (u < chunks && lo < hi) {
-        std::int64_t const mid = (lo + hi) / 2;
-        if (ptr[mid] + row_cost * mid < wanted)
-          lo = mid + 1;
-        else
-          hi = mid;
-      }
-      first[u] = u < chunks ? lo : rows;
-    }
-  }
+  void deal(std::int64_t chunks, std::int64_t* first) const { deal_rows(ptr, rows, chunks, first); }
 };
 
 template <class V, class I, class O>

@@ -2,7 +2,8 @@
 
 // src/cpu/spmm/csr_pool.cpp:  C = alpha*A*B + beta*C, A in segments of a pool: csr_pool, and
 // dynamic matrices, by rows.hpp. A segment is a piece of its row, and the sum goes on from one to
-// the next. Bytes beyond those of csr: 4 a row, and the room between rows.
+// the next; so are the late entries of a compact matrix. Bytes beyond those of csr: 4 a row, and
+// the room between rows; 16 a late entry.
 #include "tulle/format/csr_pool.hpp"
 
 #include "cpu/groups.hpp"
@@ -61,6 +62,53 @@ struct pool_rows {
   }
 };
 
+/// Rows of a compact matrix, with what came late to them.
+template <class V, class I>
+struct late_rows {
+  static constexpr int most_pieces = 2;
+  std::int64_t rows, entries;
+  dynamic_view<V, I> const& a;
+  // Those of the row that was asked for last: rows come in their order, most of them.
+  std::int64_t group = -1, last = 0;
+  I at = 0, end = 0;
+
+  std::int64_t row(std::int64_t k) const { return k; }
+  std::int64_t in_row(std::int64_t i) const { return a.row_ptr[i + 1] - a.row_ptr[i]; }
+  std::int64_t size(std::int64_t i) { return in_row(i) + find(i); }
+  /// The first late entry of a row becomes `at`; how many there are.
+  std::int64_t find(std::int64_t i) {
+    if (group != i / group_rows || i < last) {
+      group = i / group_rows;
+      at = a.late_from(static_cast<I>(i));
+      end = a.late_ptr[group + 1];
+    }
+    last = i;
+    while (at < end && a.late_row[at] < i)
+      ++at;
+    I behind = at;
+    while (behind < end && a.late_row[behind] == i)
+      ++behind;
+    return behind - at;
+  }
+  int cut(std::int64_t i, std::int64_t from, std::int64_t to, piece<V, I>* list) {
+    std::int64_t const there = in_row(i), stop = to < there ? to : there;
+    int n = 0;
+    if (from < stop || to <= there) {
+      std::int64_t const place = a.row_ptr[i] + from;
+      list[n++] = {a.pages->val + place, a.pages->col + place, stop - from, nullptr};
+    }
+    if (to > there) {
+      find(i);
+      std::int64_t const first = at + (from < there ? 0 : from - there);
+      list[n++] = {a.late_val + first, a.late_col + first, at + to - there - first, nullptr};
+    }
+    return n;
+  }
+  void deal(std::int64_t chunks, std::int64_t* first) const {
+    deal_rows(a.row_ptr, rows, chunks, first);
+  }
+};
+
 template <class V, class I>
 std::size_t prepare(dynamic_view<V, I> const& a, detail::dense_ref const& b,
                     detail::dense_ref const&, plan_view& p) {
@@ -70,7 +118,10 @@ std::size_t prepare(dynamic_view<V, I> const& a, detail::dense_ref const& b,
 template <class V, class I>
 void spmm(V alpha, dynamic_view<V, I> const& a, detail::dense_ref const& b, V beta,
           detail::dense_ref const& c, plan_view const& p) {
-  multiply<V, I>(alpha, pool_rows<V, I>{a.rows, a.entries, a}, b, beta, c, p);
+  if (a.late_ptr)
+    multiply<V, I>(alpha, late_rows<V, I>{a.rows, a.entries, a}, b, beta, c, p);
+  else
+    multiply<V, I>(alpha, pool_rows<V, I>{a.rows, a.entries, a}, b, beta, c, p);
 }
 
 template <class V, class I>

@@ -292,9 +292,30 @@ void join(V* sum, std::int64_t parts, std::int64_t columns, operands<V> const& o
     update(c + static_cast<std::size_t>(j) * o.c_stride, o.alpha, sum[j], o.beta, o.overwrite);
 }
 
+/// The first of each chunk's rows, by entries.
+template <class O>
+void deal_rows(O const* ptr, std::int64_t rows, std::int64_t chunks, std::int64_t* first) {
+  double const all = static_cast<double>(ptr[rows]) + static_cast<double>(row_cost * rows);
+  for (std::int64_t u = 0; u <= chunks; ++u) {
+    auto const wanted =
+        static_cast<std::int64_t>(all / static_cast<double>(chunks) * static_cast<double>(u));
+    std::int64_t lo = u == 0 ? 0 : first[u - 1];
+    std::int64_t hi = rows;
+    while (u < chunks && lo < hi) {
+      std::int64_t const mid = (lo + hi) / 2;
+      if (ptr[mid] + row_cost * mid < wanted)
+        lo = mid + 1;
+      else
+        hi = mid;
+    }
+    first[u] = u < chunks ? lo : rows;
+  }
+}
+
 /// Rows have: rows, entries; deal(chunks, first), the first of each chunk's rows, by entries;
 /// row(k), the k-th of them; size(i); and cut(i, from, to, list), entries [from, to) of a row as
-/// pieces of it, one at least and most_pieces at most: returns how many.
+/// pieces of it, one at least and most_pieces at most: returns how many. Each thread has its own,
+/// which may know where it was.
 template <class V, class I, class Rows>
 void multiply(V alpha, Rows const& a, detail::dense_ref const& b, V beta,
               detail::dense_ref const& c, plan_view const& p) {
@@ -338,19 +359,20 @@ void multiply(V alpha, Rows const& a, detail::dense_ref const& b, V beta,
       if (w.packs)
         pack(b, j0, columns, packed);
       piece<V, I> list[list_pieces];
+      Rows mine = a;
       int const t = omp_get_thread_num();
       for (std::int64_t u; (u = queue.take(t)) >= 0;) {
         int n = 0;
         for (std::int64_t k = first[u]; k < first[u + 1]; ++k) {
-          std::int64_t const i = a.row(k);
-          std::int64_t const size = a.size(i);
+          std::int64_t const i = mine.row(k);
+          std::int64_t const size = mine.size(i);
           if (size >= long_row) {
             std::int64_t q = __atomic_fetch_add(&parts, parts_of(size), __ATOMIC_RELAXED);
             for (std::int64_t from = 0; from < size; from += long_piece)
               part[q++] = {i, from};
             continue;
           }
-          n += a.cut(i, 0, size, list + n);
+          n += mine.cut(i, 0, size, list + n);
           list[n - 1].c = out + static_cast<std::size_t>(i) * c.row_stride;
           if (!is_one_tile || n > list_pieces - Rows::most_pieces) {
             run(list, n, o);
@@ -365,8 +387,9 @@ void multiply(V alpha, Rows const& a, detail::dense_ref const& b, V beta,
       if (parts > 0) {
         for (std::int64_t q; (q = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED)) < parts;) {
           auto const [i, from] = part[q];
-          std::int64_t const size = a.size(i);
-          int const n = a.cut(i, from, from + long_piece < size ? from + long_piece : size, list);
+          std::int64_t const size = mine.size(i);
+          int const n =
+              mine.cut(i, from, from + long_piece < size ? from + long_piece : size, list);
           list[n - 1].c = sums + q * columns;
           run(list, n, into_sums);
         }
@@ -374,7 +397,7 @@ void multiply(V alpha, Rows const& a, detail::dense_ref const& b, V beta,
 #pragma omp for schedule(static)
         for (std::int64_t q = 0; q < parts; ++q)
           if (part[q].from == 0)
-            join(sums + q * columns, parts_of(a.size(part[q].row)), columns, o,
+            join(sums + q * columns, parts_of(mine.size(part[q].row)), columns, o,
                  out + static_cast<std::size_t>(part[q].row) * c.row_stride);
       }
     }
