@@ -247,6 +247,44 @@ TEST(dynamic_csr, keeps_nan_and_infinity) {
   EXPECT_TRUE(std::isnan(d.at(0, 1)));
 }
 
+// A part that ascends, and behind it runs of every kind; values say which came first.
+TEST(dynamic_csr, sorts_rows_as_a_stable_sort_does) {
+  constexpr std::int32_t wide = 700;
+  std::mt19937 random(9);
+  entries all;
+  std::int32_t rows = 0;
+  for (std::int32_t const ahead : {0, 1, 20, 500})
+    for (std::int32_t const behind : {0, 1, 2, 15, 16, 17, 33, 100, 2000})
+      for (int const kind : {0, 1, 2, 3}) {
+        double number = 0;
+        for (std::int32_t k = 0; k < ahead; ++k)
+          all.add(rows, k * 600 / ahead, ++number);
+        for (std::int32_t k = 0; k < behind; ++k)
+          all.add(rows,
+                  kind == 0   ? static_cast<std::int32_t>(random() % wide)
+                  : kind == 1 ? k * wide / behind
+                  : kind == 2 ? (behind - 1 - k) * wide / behind
+                              : 300 + k % 2,
+                  ++number);
+        ++rows;
+      }
+  std::vector<std::size_t> order(all.row.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(all.row[a], all.col[a]) < std::pair(all.row[b], all.col[b]);
+  });
+  entries expected;
+  for (std::size_t const k : order)
+    expected.add(all.row[k], all.col[k], all.val[k]);
+  for (bool const compact : {false, true}) {
+    matrix d(rows, wide, in_rows());
+    d.insert(all.row, all.col, all.val);
+    d.defragment({.sort = true, .compact = compact});
+    EXPECT_TRUE(stored(d.snapshot()) == expected) << compact;
+    d.validate();
+  }
+}
+
 TEST(dynamic_csr, sorts_rows_when_defragmented_and_keeps_or_adds_duplicates) {
   matrix d(200, 5000);
   for (unsigned b = 0; b < 6; ++b) {
