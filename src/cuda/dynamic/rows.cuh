@@ -165,7 +165,7 @@ struct fragments {
   std::size_t pitch;   // of tables
   int levels;          // of segments that rows have behind the first; slack is level 0
   int tables;          // levels that there are tables for
-  I longest;           // entries that no row has more of, as far as anybody wants to know
+  I longest;           // entries of the row that has most; as many as I has, where it is not known
   bool lists_rows;     // and marks them
 
   __device__ segment<I> in_first(std::size_t i) const { return {first[i], first[i + 1]}; }
