@@ -39,8 +39,8 @@ struct dynamic_view {
   O const* begin[most_segments] = {}; ///< places; null: no row has that many, or all by row_ptr
   O const* end[most_segments] = {};   ///< a segment that a row has not is empty
   dynamic_page<V, I> const* pages = nullptr;
-  /// Entries of a compact one behind all others of their rows, by row. Kernels know nothing of
-  /// them.
+  /// Entries of a compact one behind all others of their rows, by row. Kernels for vectors know
+  /// nothing of them.
   I const* late_ptr = nullptr; ///< of groups; null: there are none
   I const* late_row = nullptr;
   I const* late_col = nullptr;
