@@ -14,7 +14,7 @@
 namespace tulle::bench {
 
 inline int threads_of(options const& o) {
-  return o.threads > 0 ? o.threads : default_threads();
+  return detail::threads_of(o.threads);
 }
 
 /// The layouts that --formats names: sell:chunk=4; sell: as suits the backend; all: every format so;

@@ -92,7 +92,8 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
       fail(errc::bad_structure, "spmv: x or y is null");
     if (detail::overlap(x.data(), x.size() * sizeof(V), y.data(), y.size() * sizeof(V)))
       fail(errc::bad_structure, "spmv: x and y overlap");
-    p.threads = where.threads > 0 ? where.threads : default_threads();
+    p.threads = detail::threads_for(
+        static_cast<std::size_t>(s.a.entries) + static_cast<std::size_t>(s.rows), where.threads);
     p.streaming = detail::passes_cache_by(s.a.entries, sizeof(V) + sizeof(I), p.threads);
     std::size_t const bytes = kernel.prepare(view, p);
     if (bytes > where.workspace_limit)

@@ -320,10 +320,11 @@ csr<V, I, O> to_csr(text_source const& source, matrix_market_header const& h, en
 template <class V, class I, class O>
 coo<V, I, O> to_coo(text_source const& source, matrix_market_header const& h, entries<V, I> e,
                     read_options const& options, int threads) {
-  if (options.duplicates == on_duplicates::sum)
-    return coo<V, I, O>::from_csr(to_csr<V, I, O>(source, h, std::move(e), options, threads).view(),
-                                  {}, cpu{.threads = threads, .memory = options.memory});
-
+  if (options.duplicates == on_duplicates::sum) {
+    auto const rows = to_csr<V, I, O>(source, h, std::move(e), options, threads);
+    return coo<V, I, O>::from_csr(rows.view(), {},
+                                  cpu{.threads = threads, .memory = options.memory});
+  }
   coo<V, I, O> a;
   a.rows = static_cast<I>(h.rows);
   a.cols = static_cast<I>(h.cols);
@@ -391,7 +392,7 @@ void check_types(text_source const& source, parsed_header const& head) {
 template <class V, class I, class Build>
 auto read(text_input from, read_options const& options, Build build) {
   try {
-    int const threads = options.threads > 0 ? options.threads : default_threads();
+    int const threads = detail::threads_of(options.threads);
     // A few chunks for each thread, so that it matters little who is late; not more, since two such
     // blocks are held.
     std::size_t const block = std::min(checked_mul(std::max<std::size_t>(options.chunk_bytes, 1),

@@ -180,7 +180,7 @@ std::string head_of(I rows, I cols, std::size_t nnz, field f, write_options cons
 template <class V, class I, class O>
 void write_entries(text_sink& sink, entry_list<V, I, O> a, write_options const& options,
                    bool gzip) {
-  int const threads = options.threads > 0 ? options.threads : default_threads();
+  int const threads = detail::threads_of(options.threads);
   field const f = options.field.value_or(is_complex<V> ? field::complex : field::real);
   int const check_parts = parts_for(a.nnz, threads);
   parallel(check_parts, [&](int part) {
@@ -325,7 +325,8 @@ void write(text_sink& sink, View a, write_options const& options, bool gzip) {
       fail(errc::unsupported, "write_matrix_market: a pattern is general or symmetric, not %s",
            name(options.symmetry));
     cpu const where{.threads = options.threads, .memory = options.memory};
-    auto const lower = lower_triangle(as_csr<V, I, O>(a, where).view(), options.symmetry, where);
+    auto const whole = as_csr<V, I, O>(a, where);
+    auto const lower = lower_triangle(whole.view(), options.symmetry, where);
     write_entries<V, I, O>(sink, lower.view(), options, gzip);
   } catch (std::bad_alloc const&) {
     fail(errc::out_of_memory, "no memory to write a Matrix Market file");

@@ -387,7 +387,7 @@ cg_result cg(where const& w, value_kind kind, void const* factor, spmv_operand a
   auto const start = clock::now();
   check(kind, a.matrix, b, b_size, x, x_size, options);
   std::size_t const n = is_complex(kind) ? checked_mul(x_size, 2, "cg: x") : x_size;
-  int const wanted = w.threads > 0 ? w.threads : default_threads();
+  int const wanted = threads_of(w.threads);
   int const threads = a.matrix.rows + a.matrix.nnz < alone ? 1 : wanted;
   problem const s{w, kind, factor, a, n, threads, options};
   bool const single = kind == value_kind::f32 || kind == value_kind::c32;
