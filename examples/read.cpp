@@ -5,8 +5,10 @@
 
 int main(int argc, char** argv) try {
   char const* const path = argc > 1 ? argv[1] : "example.mtx.gz";
-  if (argc == 1)
-    tulle::write_matrix_market(path, tulle::generate("fem:300").view());
+  if (argc == 1) {
+    auto const made = tulle::generate("fem:300");
+    tulle::write_matrix_market(path, made.view());
+  }
   tulle::any_matrix const a = tulle::read_matrix_market<double>(path);
   for (tulle::format const f : tulle::all_formats)
     std::printf("%-4s %zu bytes\n", name(f), tulle::convert(a, f).bytes());

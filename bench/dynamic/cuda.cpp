@@ -285,7 +285,8 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
   add_dynamic("dynamic streamed", std::move(streamed));
   std::size_t const batch = std::max<std::size_t>(1, n / round_part);
   std::size_t const before = n - std::min(n, rounds * batch);
-  auto grown = grower<V, I>::from_csr(all.here.first(a.rows, a.cols, before, threads_of(o)).view());
+  auto const first = all.here.first(a.rows, a.cols, before, threads_of(o));
+  auto grown = grower<V, I>::from_csr(first.view());
   for (std::size_t k = before; k < n; k += batch)
     all.insert(grown, k, std::min(batch, n - k));
   add_dynamic("dynamic after rounds", std::move(grown));

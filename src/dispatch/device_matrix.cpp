@@ -58,6 +58,7 @@ device_matrix upload(matrix_ref a, cuda const& where) {
   d.ref_ = a;
   d.ref_.space = space::device;
   d.ref_.view = d.view_.get();
+  d.ref_.serial = detail::new_serial();
   return d;
 }
 

@@ -21,8 +21,8 @@ format_ops const& ops(format f, type_tag t) {
   return table[static_cast<std::size_t>(f)][static_cast<std::size_t>(t)];
 }
 
-void check_present(char const* op, matrix_ref const& a) {
-  if (char const* const array = missing(arrays_of(a)))
+void check_present(char const* op, matrix_ref const& a, array_list const& arrays) {
+  if (char const* const array = missing(arrays))
     fail(errc::bad_structure, "%s: the %s of %zu x %zu has no %s; was it moved from?", op,
          name(a.format), a.rows, a.cols, array);
 }

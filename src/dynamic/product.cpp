@@ -181,8 +181,10 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, sp
     fail(errc::shape_mismatch, "add_product: B C is %lld x %lld, A is %lld x %lld",
          static_cast<long long>(b.rows), static_cast<long long>(c.cols),
          static_cast<long long>(s.rows), static_cast<long long>(s.cols));
-  if (s.o.duplicates == on_duplicate::combine || how.method == spgemm_method::global_esc)
-    return merge(detail::spgemm(w, b, c, how).view());
+  if (s.o.duplicates == on_duplicate::combine || how.method == spgemm_method::global_esc) {
+    auto const product = detail::spgemm(w, b, c, how);
+    return merge(product.view());
+  }
   detail::product_operands<V, I, I> const from(b, c, detail::which_canonical(b, c, w), w);
   auto const stages = detail::make_stages(from.a, from.b, how, w, from.limit);
   std::lock_guard const one_at_a_time(s.writers);

@@ -96,7 +96,7 @@ transpose_plan<V, I, O>::transpose_plan(where const& w, csr_view<V, I, O> a, tra
 }
 
 template <class V, class I, class O>
-csr<V, I, O> const& transpose_plan<V, I, O>::run(csr_view<V, I, O> a) {
+void transpose_plan<V, I, O>::check_shape(csr_view<V, I, O> const& a) const {
   check_operand("transpose", "A", a, where_);
   if (a.rows != result_.cols || a.cols != result_.rows ||
       static_cast<std::size_t>(a.nnz) != result_.val.size())
@@ -105,6 +105,19 @@ csr<V, I, O> const& transpose_plan<V, I, O>::run(csr_view<V, I, O> a) {
          static_cast<long long>(result_.cols), static_cast<long long>(result_.rows),
          result_.val.size(), static_cast<long long>(a.rows), static_cast<long long>(a.cols),
          static_cast<long long>(a.nnz));
+}
+
+template <class V, class I, class O>
+void transpose_plan<V, I, O>::check(csr_view<V, I, O> a) {
+  detail::plan_turn const turn(*this, "transpose");
+  check_shape(a);
+  detail::check_pattern("transpose", "A", a, a_, where_.threads);
+}
+
+template <class V, class I, class O>
+csr<V, I, O> const& transpose_plan<V, I, O>::run(csr_view<V, I, O> a) {
+  detail::plan_turn const turn(*this, "transpose");
+  check_shape(a);
   detail::recognise("transpose", "A", a, a_, where_.threads);
   if (where_.backend == backend::reference) {
     result_ = detail::transpose(where_, a, options_);

@@ -43,7 +43,7 @@ TEST(dynamic_file, holds_the_entries_as_they_were_stored) {
   for (animal const& one : zoo()) {
     dynamic_options o;
     o.late_from = 1;
-    matrix d = matrix::from_csr(unsorted(one.matrix).view(), o);
+    matrix d = matrix::from_csr(borrowed(unsorted(one.matrix)), o);
     if (d.rows() > 0 && d.cols() > 0)
       d.insert(d.rows() - 1, 0, 1.5);
     d.save(path);

@@ -66,13 +66,13 @@ std::string run(unsigned seed, std::size_t changes) {
       model<V, I> other{rows, cols, {}};
       other.insert(b);
       if (random() % 2) {
-        a.merge(other.to_csr().view());
+        a.merge(borrowed(other.to_csr()));
         for (auto const& [place, v] : other.at)
           m.at[place] += v;
       } else {
         model<V, I> right{cols, cols, {}};
         right.insert(random_batch<V, I>(random, cols, cols, random() % 90));
-        a.add_product(other.to_csr().view(), right.to_csr().view());
+        a.add_product(borrowed(other.to_csr()), borrowed(right.to_csr()));
         m.add_product(other, right);
       }
     } else if (what == 11) {

@@ -162,6 +162,10 @@ TEST(spmv_refuses, when_memory_fails_and_leaks_nothing) {
     memory.fail_at(1);
     if (needed > 0)
       expect_refused(errc::out_of_memory, {"bytes"}, y,
+                     [&] { spmv_plan(cpu{.memory = &memory}, a); });
+    memory.fail_at(1);
+    if (needed > 1024) // what is smaller lies on the stack
+      expect_refused(errc::out_of_memory, {"bytes"}, y,
                      [&] { spmv(cpu{.memory = &memory}, 1.0, a, x, 0.0, y); });
     EXPECT_EQ(memory.outstanding(), 0u);
     if (f != format::csr) { // the reference goes through csr
@@ -338,10 +342,22 @@ TEST(spmv_plan, a_planned_call_allocates_nothing) {
         }
       }
       std::size_t const before = global_allocations();
-      spmv(1.0, a, x, 0.0, y);
+      spmv_plan const another(a);
       EXPECT_GT(global_allocations(), before) << "the counter does not count";
     }
   });
+}
+
+TEST(spmv, a_call_with_a_small_csr_allocates_nothing) {
+  if (!counts_global_allocations())
+    GTEST_SKIP() << "the sanitizer has operator new";
+  csr<double> const a(3, 3, {0, 1, 2, 4}, {0, 1, 0, 2}, {1, 2, 3, 4});
+  doubles const x(3, 1);
+  doubles y(3);
+  std::size_t const before = global_allocations();
+  spmv(1.0, a, x, 0.0, y);
+  spmv(cpu{.threads = 4}, 1.0, a, x, 0.0, y);
+  EXPECT_EQ(global_allocations(), before);
 }
 
 } // namespace

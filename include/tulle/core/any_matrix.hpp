@@ -20,6 +20,7 @@ struct matrix_ref {
   std::size_t nnz = 0;
   tulle::space space = tulle::space::host; ///< of its arrays; the view itself is in host memory
   void const* view = nullptr;
+  std::uint64_t serial = 0; ///< of the owner's pattern; 0: borrowed arrays
 
   matrix_ref() = default;
   template <class View>
@@ -27,7 +28,8 @@ struct matrix_ref {
       : format(view_traits<View>::format),
         type(type_of<typename View::value, typename View::index, typename View::offset>::value),
         rows(static_cast<std::size_t>(v.rows)), cols(static_cast<std::size_t>(v.cols)),
-        nnz(static_cast<std::size_t>(v.nnz)), space(view_traits<View>::space), view(&v) {}
+        nnz(static_cast<std::size_t>(v.nnz)), space(view_traits<View>::space), view(&v),
+        serial(v.serial) {}
 };
 
 /// An owner of any format and built type pair. Copying copies the matrix.

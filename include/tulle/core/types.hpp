@@ -34,8 +34,8 @@ TULLE_TYPES(TULLE_TYPE_OF)
 TULLE_BASIC_TYPES(TULLE_TYPE_OF)
 #undef TULLE_TYPE_OF
 
-    /// "f64_i32", as the command line and error messages spell it.
-    constexpr char const* name(type_tag t) {
+/// "f64_i32", as the command line and error messages spell it.
+constexpr char const* name(type_tag t) {
   switch (t) {
 #define TULLE_NAME(tag, V, I, O)                                                                   \
   case type_tag::tag:                                                                              \

@@ -46,6 +46,7 @@ struct acsr_view {
   I const* bin_row = nullptr; ///< rows
   I const* col = nullptr;     ///< nnz
   V const* val = nullptr;     ///< nnz
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   acsr_view() = default;
   acsr_view(unchecked_t, csr_view<V, I, O, S> const& a, I bins, I const* bin_ptr, I const* bin_row,
@@ -94,17 +95,21 @@ struct acsr {
   array<I> bin_row;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   acsr() = default;
   static acsr from_csr(csr_view<V, I, O> a, acsr_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  acsr_view<V, I, O> view() const {
-    return {
-        unchecked,      as_csr(),       static_cast<I>(bin_ptr.empty() ? 0 : bin_ptr.size() - 1),
-        bin_ptr.data(), bin_row.data(), streams};
+  acsr_view<V, I, O> view() const& {
+    return detail::numbered(
+        acsr_view<V, I, O>{unchecked, as_csr(),
+                           static_cast<I>(bin_ptr.empty() ? 0 : bin_ptr.size() - 1), bin_ptr.data(),
+                           bin_row.data(), streams},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     acsr_view<V, I, O>(csr_view<V, I, O>(rows, cols, row_ptr, col, val), bin_ptr, bin_row);
   }

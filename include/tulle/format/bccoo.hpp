@@ -65,6 +65,7 @@ struct bccoo_view {
   I const* block_col = nullptr;           ///< blocks; in units of width
   V const* val = nullptr;                 ///< blocks * height * width
   std::uint64_t const* pattern = nullptr; ///< a bit a slot; null: no holes
+  std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   bccoo_view() = default;
   bccoo_view(unchecked_t, I rows, I cols, O nnz, int height, int width, I filled,
@@ -144,15 +145,18 @@ struct bccoo {
   array<I> before, block_row, block_col;
   array<V> val;
   array<std::uint64_t> pattern;
+  detail::serial_number serial; ///< of the pattern
 
   bccoo() = default;
   static bccoo from_csr(csr_view<V, I, O> a, bccoo_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  bccoo_view<V, I, O> view() const {
-    return {unchecked, rows, cols, nnz, height, width, filled, arrays()};
+  bccoo_view<V, I, O> view() const& {
+    return detail::numbered(
+        bccoo_view<V, I, O>{unchecked, rows, cols, nnz, height, width, filled, arrays()}, serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(bccoo const&, bccoo const&) = default;

@@ -44,6 +44,7 @@ struct bcoo_view {
   I const* block_col = nullptr;           ///< blocks; in units of width
   V const* val = nullptr;                 ///< blocks * height * width
   std::uint64_t const* pattern = nullptr; ///< a bit a slot; null: no holes
+  std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   bcoo_view() = default;
   bcoo_view(unchecked_t, I rows, I cols, O nnz, int height, int width, O blocks, I const* block_row,
@@ -112,25 +113,20 @@ struct bcoo {
   array<I> block_row, block_col;
   array<V> val;
   array<std::uint64_t> pattern;
+  detail::serial_number serial; ///< of the pattern
 
   bcoo() = default;
   static bcoo from_csr(csr_view<V, I, O> a, bcoo_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  bcoo_view<V, I, O> view() const {
-    return {unchecked,
-            rows,
-            cols,
-            nnz,
-            height,
-            width,
-            static_cast<O>(block_col.size()),
-            block_row.data(),
-            block_col.data(),
-            val.data(),
-            pattern.data()};
+  bcoo_view<V, I, O> view() const& {
+    return detail::numbered(bcoo_view<V, I, O>{unchecked, rows, cols, nnz, height, width,
+                                               static_cast<O>(block_col.size()), block_row.data(),
+                                               block_col.data(), val.data(), pattern.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(bcoo const&, bcoo const&) = default;

@@ -112,6 +112,7 @@ struct bsell_view {
   std::uint16_t const* short_col = nullptr; ///< stored, or null
   V const* val = nullptr;                   ///< stored * height * width
   std::uint64_t const* pattern = nullptr;   ///< null: no holes
+  std::uint64_t serial = 0;                 ///< of the owner's pattern; 0: borrowed arrays
 
   bsell_view() = default;
   bsell_view(unchecked_t, I rows, I cols, O nnz, int height, int width, int chunk,
@@ -210,13 +211,16 @@ struct bsell {
   array<std::uint16_t> short_col;
   array<V> val;
   array<std::uint64_t> pattern;
+  detail::serial_number serial; ///< of the pattern
 
   static bsell from_csr(csr_view<V, I, O> a, bsell_options o = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  bsell_view<V, I, O> view() const {
-    return {unchecked, rows, cols, nnz, height, width, chunk, arrays()};
+  bsell_view<V, I, O> view() const& {
+    return detail::numbered(
+        bsell_view<V, I, O>{unchecked, rows, cols, nnz, height, width, chunk, arrays()}, serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     bsell_view<V, I, O> const found(rows, cols, height, width, chunk, arrays());
     if (found.nnz != nnz)

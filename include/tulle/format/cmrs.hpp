@@ -41,6 +41,7 @@ struct cmrs_view {
   O const* strip_ptr = nullptr; ///< strips + 1; may be null when rows == 0
   I const* col = nullptr;       ///< stored: column * height + row in strip
   V const* val = nullptr;       ///< stored
+  std::uint64_t serial = 0;     ///< of the owner's pattern; 0: borrowed arrays
 
   cmrs_view() = default;
   cmrs_view(unchecked_t, I rows, I cols, O nnz, O stored, cmrs_layout layout, O const* strip_ptr,
@@ -111,6 +112,7 @@ struct cmrs {
   array<O> strip_ptr;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   cmrs() = default;
   /// Takes arrays over after checking every invariant.
@@ -127,10 +129,13 @@ struct cmrs {
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  cmrs_view<V, I, O> view() const {
-    return {unchecked,        rows,       cols,      nnz, static_cast<O>(col.size()), layout,
-            strip_ptr.data(), col.data(), val.data()};
+  cmrs_view<V, I, O> view() const& {
+    return detail::numbered(cmrs_view<V, I, O>{unchecked, rows, cols, nnz,
+                                               static_cast<O>(col.size()), layout, strip_ptr.data(),
+                                               col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(cmrs const&, cmrs const&) = default;

@@ -31,9 +31,10 @@ struct coo_view {
   I rows = 0;
   I cols = 0;
   O nnz = 0;
-  I const* row = nullptr; ///< nnz
-  I const* col = nullptr; ///< nnz
-  V const* val = nullptr; ///< nnz
+  I const* row = nullptr;   ///< nnz
+  I const* col = nullptr;   ///< nnz
+  V const* val = nullptr;   ///< nnz
+  std::uint64_t serial = 0; ///< of the owner's pattern; 0: borrowed arrays
 
   coo_view() = default;
   coo_view(unchecked_t, I rows, I cols, O nnz, I const* row, I const* col, V const* val)
@@ -65,6 +66,7 @@ struct coo {
   array<I> row;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   coo() = default;
   /// Takes arrays over after checking every invariant.
@@ -75,9 +77,12 @@ struct coo {
   static coo from_csr(csr_view<V, I, O> a, coo_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  coo_view<V, I, O> view() const {
-    return {unchecked, rows, cols, static_cast<O>(val.size()), row.data(), col.data(), val.data()};
+  coo_view<V, I, O> view() const& {
+    return detail::numbered(coo_view<V, I, O>{unchecked, rows, cols, static_cast<O>(val.size()),
+                                              row.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const { coo_view<V, I, O>(rows, cols, row, col, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(coo const&, coo const&) = default;

@@ -34,6 +34,7 @@ struct csc_view {
   O const* col_ptr = nullptr; ///< cols + 1; may be null when cols == 0
   I const* row = nullptr;     ///< nnz
   V const* val = nullptr;     ///< nnz
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   csc_view() = default;
   csc_view(unchecked_t, I rows, I cols, O nnz, O const* col_ptr, I const* row, V const* val)
@@ -65,6 +66,7 @@ struct csc {
   array<O> col_ptr;
   array<I> row;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   csc() = default;
   /// Takes arrays over after checking every invariant.
@@ -76,10 +78,12 @@ struct csc {
   static csc from_csr(csr_view<V, I, O> a, csc_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  csc_view<V, I, O> view() const {
-    return {unchecked,      rows,       cols,      static_cast<O>(row.size()),
-            col_ptr.data(), row.data(), val.data()};
+  csc_view<V, I, O> view() const& {
+    return detail::numbered(csc_view<V, I, O>{unchecked, rows, cols, static_cast<O>(row.size()),
+                                              col_ptr.data(), row.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const { csc_view<V, I, O>(rows, cols, col_ptr, row, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(csc const&, csc const&) = default;

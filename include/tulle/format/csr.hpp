@@ -20,6 +20,7 @@
 #pragma once
 #include "tulle/core/array.hpp"
 #include "tulle/core/parallel.hpp"
+#include "tulle/core/serial.hpp"
 #include "tulle/core/space.hpp"
 #include "tulle/core/where.hpp"
 #include "tulle/format/detail/arrays.hpp"
@@ -49,6 +50,7 @@ struct csr_view {
   O const* row_ptr = nullptr; ///< rows + 1; may be null when rows == 0
   I const* col = nullptr;     ///< nnz
   V const* val = nullptr;     ///< nnz
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   csr_view() = default;
   csr_view(unchecked_t, I rows, I cols, O nnz, O const* row_ptr, I const* col, V const* val)
@@ -84,6 +86,7 @@ struct csr {
   array<O> row_ptr;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   csr() = default;
   /// Takes arrays over after checking every invariant.
@@ -96,10 +99,12 @@ struct csr {
   csr to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  csr_view<V, I, O> view() const {
-    return {unchecked,      rows,       cols,      static_cast<O>(col.size()),
-            row_ptr.data(), col.data(), val.data()};
+  csr_view<V, I, O> view() const& {
+    return detail::numbered(csr_view<V, I, O>{unchecked, rows, cols, static_cast<O>(col.size()),
+                                              row_ptr.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const { csr_view<V, I, O>(rows, cols, row_ptr, col, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(csr const&, csr const&) = default;

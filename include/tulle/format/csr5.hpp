@@ -57,6 +57,7 @@ struct csr5_view {
   I const* empty_offset = nullptr;          ///< offsets
   I const* col = nullptr;                   ///< nnz
   V const* val = nullptr;                   ///< nnz
+  std::uint64_t serial = 0;                 ///< of the owner's pattern; 0: borrowed arrays
 
   csr5_view() = default;
   csr5_view(unchecked_t, I rows, I cols, O nnz, int omega, int sigma, O const* row_ptr,
@@ -138,6 +139,7 @@ struct csr5 {
   array<I> empty_offset;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   csr5() = default;
   /// Takes arrays over after checking every invariant.
@@ -166,22 +168,15 @@ struct csr5 {
   /// Changes the value at (i, j); errc::bad_structure where nothing is stored.
   void set(I i, I j, V v) { val[find(i, j)] = v; }
 
-  csr5_view<V, I, O> view() const {
-    return {unchecked,
-            rows,
-            cols,
-            static_cast<O>(col.size()),
-            omega,
-            sigma,
-            row_ptr.data(),
-            tile_ptr.data(),
-            tile_desc.data(),
-            empty_offset_ptr.data(),
-            static_cast<O>(empty_offset.size()),
-            empty_offset.data(),
-            col.data(),
-            val.data()};
+  csr5_view<V, I, O> view() const& {
+    return detail::numbered(csr5_view<V, I, O>{unchecked, rows, cols, static_cast<O>(col.size()),
+                                               omega, sigma, row_ptr.data(), tile_ptr.data(),
+                                               tile_desc.data(), empty_offset_ptr.data(),
+                                               static_cast<O>(empty_offset.size()),
+                                               empty_offset.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     csr5_view<V, I, O>(rows, cols, omega, sigma, row_ptr, tile_ptr, tile_desc, empty_offset_ptr,
                        empty_offset, col, val);
@@ -198,8 +193,8 @@ namespace detail {
 /// Thesis, sec. 6.3.2: r up to r entries a row, as many as there are up to s, s up to t, then u.
 /// There it is 16 on every CPU, which is r = s = u.
 constexpr double csr5_r = 16, csr5_s = 16, csr5_t = 256, csr5_u = 16;
-/// u where omega is 32, for a GPU: H200, shares of the bound with 4, 8, 12, 16: dense 2048 .97, .79,
-/// .73, .47; lp .46, .42, .39, .40.
+/// u where omega is 32, for a GPU: H200, shares of the bound with 4, 8, 12, 16: dense 2048 .97,
+/// .79, .73, .47; lp .46, .42, .39, .40.
 constexpr double csr5_u_of_warps = 4;
 
 /// Both options as they will be; errc::unsupported for what cannot be.

@@ -45,6 +45,7 @@ struct csr_adaptive_view {
   I const* row_block = nullptr; ///< blocks + 1; may be null when rows == 0
   I const* col = nullptr;       ///< nnz
   V const* val = nullptr;       ///< nnz
+  std::uint64_t serial = 0;     ///< of the owner's pattern; 0: borrowed arrays
 
   csr_adaptive_view() = default;
   csr_adaptive_view(unchecked_t, csr_view<V, I, O, S> const& a, int entries, I blocks,
@@ -92,6 +93,7 @@ struct csr_adaptive {
   array<I> row_block;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   csr_adaptive() = default;
   static csr_adaptive from_csr(csr_view<V, I, O> a, csr_adaptive_options = {},
@@ -99,13 +101,17 @@ struct csr_adaptive {
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  csr_adaptive_view<V, I, O> view() const {
-    return {unchecked,
+  csr_adaptive_view<V, I, O> view() const& {
+    return detail::numbered(
+        csr_adaptive_view<V, I, O>{
+            unchecked,
             csr_view<V, I, O>(unchecked, rows, cols, static_cast<O>(val.size()), row_ptr.data(),
                               col.data(), val.data()),
             entries, static_cast<I>(row_block.empty() ? 0 : row_block.size() - 1),
-            row_block.data()};
+            row_block.data()},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     csr_adaptive_view<V, I, O>(csr_view<V, I, O>(rows, cols, row_ptr, col, val), entries,
                                row_block);

@@ -46,6 +46,7 @@ struct ell_view {
   I const* row_len = nullptr; ///< rows
   I const* col = nullptr;     ///< width * stride
   V const* val = nullptr;     ///< width * stride
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   ell_view() = default;
   ell_view(unchecked_t, I rows, I cols, O nnz, I width, std::size_t stride, I const* row_len,
@@ -90,6 +91,7 @@ struct ell {
   array<I> row_len;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   ell() = default;
   /// Takes arrays over after checking every invariant.
@@ -103,9 +105,12 @@ struct ell {
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  ell_view<V, I, O> view() const {
-    return {unchecked, rows, cols, nnz, width, stride, row_len.data(), col.data(), val.data()};
+  ell_view<V, I, O> view() const& {
+    return detail::numbered(ell_view<V, I, O>{unchecked, rows, cols, nnz, width, stride,
+                                              row_len.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(ell const&, ell const&) = default;

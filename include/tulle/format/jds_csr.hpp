@@ -43,6 +43,7 @@ struct jds_csr_view : detail::jds_base_view<V, I, O> {
   I const* place_ptr = nullptr;   ///< parts + 1; may be null when rows == 0
   O const* section_ptr = nullptr; ///< parts + 1; may be null when rows == 0
   O const* diag_ptr = nullptr;    ///< diags + 1; may be null when rows == 0
+  std::uint64_t serial = 0;       ///< of the owner's pattern; 0: borrowed arrays
 
   jds_csr_view() = default;
   jds_csr_view(unchecked_t, I rows, I cols, O nnz, I longs, jds_arrays<V, I, O> const& a)
@@ -105,15 +106,19 @@ struct jds_csr : detail::jds_base<V, I, O> {
 
   array<I> place_ptr;
   array<O> section_ptr, diag_ptr;
+  detail::serial_number serial; ///< of the pattern
 
   jds_csr() = default;
   static jds_csr from_csr(csr_view<V, I, O> a, jds_csr_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  jds_csr_view<V, I, O> view() const {
-    return {unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()};
+  jds_csr_view<V, I, O> view() const& {
+    return detail::numbered(
+        jds_csr_view<V, I, O>{unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(jds_csr const&, jds_csr const&) = default;

@@ -78,6 +78,7 @@ struct panels_view {
   std::uint16_t const* row = nullptr; ///< slots: within the group
   std::uint16_t const* col = nullptr; ///< nnz: within the panel
   V const* val = nullptr;             ///< nnz
+  std::uint64_t serial = 0;           ///< of the owner's pattern; 0: borrowed arrays
 
   panels_view() = default;
   panels_view(unchecked_t, I rows, I cols, int width, int lanes, panels_arrays<V, I, O> const& a);
@@ -137,12 +138,17 @@ struct panels {
   array<O> run_count;
   array<std::uint16_t> row, col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   static panels from_csr(csr_view<V, I, O> a, panels_options o = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  panels_view<V, I, O> view() const { return {unchecked, rows, cols, width, lanes, arrays()}; }
+  panels_view<V, I, O> view() const& {
+    return detail::numbered(panels_view<V, I, O>{unchecked, rows, cols, width, lanes, arrays()},
+                            serial);
+  }
+  void view() const&& = delete; // it would dangle
   void validate() const { panels_view<V, I, O>(rows, cols, width, lanes, arrays()); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(panels const&, panels const&) = default;

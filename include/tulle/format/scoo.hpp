@@ -38,6 +38,7 @@ struct scoo_view {
   std::uint16_t const* row = nullptr; ///< nnz: within the slice
   I const* col = nullptr;             ///< nnz
   V const* val = nullptr;             ///< nnz
+  std::uint64_t serial = 0;           ///< of the owner's pattern; 0: borrowed arrays
 
   scoo_view() = default;
   scoo_view(unchecked_t, I rows, I cols, O nnz, int height, O const* slice_ptr,
@@ -93,16 +94,20 @@ struct scoo {
   array<std::uint16_t> row;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   scoo() = default;
   static scoo from_csr(csr_view<V, I, O> a, scoo_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  scoo_view<V, I, O> view() const {
-    return {unchecked,  rows,       cols,      static_cast<O>(val.size()), height, slice_ptr.data(),
-            row.data(), col.data(), val.data()};
+  scoo_view<V, I, O> view() const& {
+    return detail::numbered(scoo_view<V, I, O>{unchecked, rows, cols, static_cast<O>(val.size()),
+                                               height, slice_ptr.data(), row.data(), col.data(),
+                                               val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const { scoo_view<V, I, O>(rows, cols, height, slice_ptr, row, col, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(scoo const&, scoo const&) = default;

@@ -36,6 +36,7 @@ struct scsr_view {
   O const* row_ptr = nullptr; ///< rows + 1; may be null when rows == 0
   I const* col = nullptr;     ///< stored
   V const* val = nullptr;     ///< stored
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   scsr_view() = default;
   scsr_view(unchecked_t, I n, O nnz, O stored, O const* row_ptr, I const* col, V const* val)
@@ -73,6 +74,7 @@ struct scsr {
   array<O> row_ptr;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   scsr() = default;
   /// Takes arrays of n rows and columns over after checking every invariant.
@@ -85,10 +87,12 @@ struct scsr {
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern, symmetric as well.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  scsr_view<V, I, O> view() const {
-    return {unchecked,      rows,       nnz,       static_cast<O>(col.size()),
-            row_ptr.data(), col.data(), val.data()};
+  scsr_view<V, I, O> view() const& {
+    return detail::numbered(scsr_view<V, I, O>{unchecked, rows, nnz, static_cast<O>(col.size()),
+                                               row_ptr.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(scsr const&, scsr const&) = default;

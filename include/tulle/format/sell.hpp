@@ -94,6 +94,7 @@ struct sell_view {
   O const* long_ptr = nullptr; ///< longs + 1; may be null when longs == 0
   I const* long_col = nullptr; ///< long_nnz
   V const* long_val = nullptr; ///< long_nnz
+  std::uint64_t serial = 0;    ///< of the owner's pattern; 0: borrowed arrays
 
   sell_view() = default;
   sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, int sigma, sell_arrays<V, I, O> const& a,
@@ -210,13 +211,16 @@ struct sell {
   array<O> long_ptr;
   array<I> long_col;
   array<V> long_val;
+  detail::serial_number serial; ///< of the pattern
 
   static sell from_csr(csr_view<V, I, O> a, sell_options o = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  sell_view<V, I, O> view() const {
-    return {unchecked, rows, cols, nnz, chunk, sigma, arrays(), symmetric};
+  sell_view<V, I, O> view() const& {
+    return detail::numbered(
+        sell_view<V, I, O>{unchecked, rows, cols, nnz, chunk, sigma, arrays(), symmetric}, serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const { sell_view<V, I, O>(rows, cols, chunk, sigma, arrays(), symmetric); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(sell const&, sell const&) = default;

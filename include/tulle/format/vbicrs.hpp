@@ -53,6 +53,7 @@ struct vbicrs_view : detail::bicrs_base_view<V, I, O> {
 
   int height = lanes;                     ///< rows of a vector
   std::uint64_t const* pattern = nullptr; ///< a bit a slot; null: no holes
+  std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   vbicrs_view() = default;
   vbicrs_view(unchecked_t, I rows, I cols, O nnz, int block, int height,
@@ -138,14 +139,18 @@ struct vbicrs : detail::bicrs_base<V, I, O> {
 
   int height = lanes;
   array<std::uint64_t> pattern;
+  detail::serial_number serial; ///< of the pattern
 
   static vbicrs from_csr(csr_view<V, I, O> a, vbicrs_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  vbicrs_view<V, I, O> view() const {
-    return {unchecked, this->rows, this->cols, this->nnz, this->block, height, arrays()};
+  vbicrs_view<V, I, O> view() const& {
+    return detail::numbered(vbicrs_view<V, I, O>{unchecked, this->rows, this->cols, this->nnz,
+                                                 this->block, height, arrays()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     vbicrs_view<V, I, O>(this->rows, this->cols, this->nnz, this->block, height, arrays());
   }

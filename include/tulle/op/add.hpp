@@ -20,8 +20,7 @@
 namespace tulle {
 
 /// What add computes once per pair of patterns: the pattern of C, and of whom each entry comes. It
-/// keeps its result, whose values each call renews. Index arrays at another address are compared by
-/// their hash, once; changing them in place is not noticed.
+/// keeps its result, whose values each call renews. A call tells other patterns as with spmv_plan.
 template <class V, class I, class O>
 class add_plan : public plan {
 public:
@@ -34,8 +33,13 @@ public:
   csr<V, I, O> const& result() const noexcept { return result_; }
 
   csr<V, I, O> const& run(V alpha, csr_view<V, I, O> a, V beta, csr_view<V, I, O> b);
+  /// errc::bad_structure where a and b are not of the plan's patterns: all indices are read.
+  void check(csr_view<V, I, O> a, csr_view<V, I, O> b);
+  /// Makes the plan anew, for a and b.
+  void rebind(csr_view<V, I, O> a, csr_view<V, I, O> b) { *this = add_plan(where_, a, b); }
 
 private:
+  void check_shape(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) const;
   where where_;
   int parts_ = 1;
   bool a_canonical_ = true, b_canonical_ = true;

@@ -33,8 +33,7 @@ struct spgemm_stages_deleter {
 } // namespace detail
 
 /// What spgemm computes once per two patterns: C's, and how each row is computed. It keeps its
-/// result, whose values each call renews. Index arrays at another address are compared by their
-/// hash, once; changing them in place is not noticed.
+/// result, whose values each call renews. A call tells other patterns as with spmv_plan.
 template <class V, class I, class O>
 class spgemm_plan : public plan {
 public:
@@ -50,8 +49,15 @@ public:
   std::size_t bytes() const noexcept;
 
   csr<V, I, O> const& run(csr_view<V, I, O> a, csr_view<V, I, O> b);
+  /// errc::bad_structure where a and b are not of the plan's patterns: all indices are read.
+  void check(csr_view<V, I, O> a, csr_view<V, I, O> b);
+  /// Makes the plan anew, for a and b.
+  void rebind(csr_view<V, I, O> a, csr_view<V, I, O> b) {
+    *this = spgemm_plan(where_, a, b, options_);
+  }
 
 private:
+  void check_shape(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) const;
   where where_;
   spgemm_options options_;
   bool a_canonical_ = true, b_canonical_ = true;

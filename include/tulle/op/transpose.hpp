@@ -20,8 +20,7 @@ struct transpose_options {
 };
 
 /// What transpose computes once per pattern: where each entry goes. It keeps its result, whose
-/// values each call renews. Index arrays at another address are compared by their hash, once;
-/// changing them in place is not noticed.
+/// values each call renews. A call tells another pattern as with spmv_plan.
 template <class V, class I, class O>
 class transpose_plan : public plan {
 public:
@@ -36,8 +35,13 @@ public:
   csr<V, I, O> const& result() const noexcept { return result_; }
 
   csr<V, I, O> const& run(csr_view<V, I, O> a);
+  /// errc::bad_structure where a is not of the plan's pattern: all indices are read.
+  void check(csr_view<V, I, O> a);
+  /// Makes the plan anew, for a.
+  void rebind(csr_view<V, I, O> a) { *this = transpose_plan(where_, a, options_); }
 
 private:
+  void check_shape(csr_view<V, I, O> const& a) const;
   where where_;
   transpose_options options_;
   detail::known_pattern a_;

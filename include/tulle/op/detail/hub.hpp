@@ -27,9 +27,10 @@ auto hub_of(A const& a, cpu const& where) {
   return hub<typename view::value, typename view::index, typename view::offset>(view_of(a), where);
 }
 
-/// What a plan knows of an operand: a hash of its indices and one of where they lie.
+/// What a plan knows of an operand: a hash of its indices, and one of where they lie, whose they are
+/// and a few of them.
 struct known_pattern {
-  std::uint64_t pattern = 0, place = 0;
+  std::uint64_t pattern = 0, mark = 0;
 };
 
 } // namespace tulle::detail
