@@ -9,7 +9,10 @@
 // lately.
 #include "tulle/core/parallel.hpp"
 
+#include "tulle/core/fail.hpp"
+
 #include "core/at_fork.hpp"
+#include "core/stop.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -83,6 +86,7 @@ struct job {
   void (*body)(void*, int);
   int parts;
   float_mode mode = {};
+  stop_state stop = this_stop();
   std::atomic<int> left; // parts that nobody has begun
   std::atomic<std::uint64_t> begun[most_threads / 64] = {};
   std::mutex failing = {};
@@ -102,6 +106,7 @@ struct job {
   void run(int part) {
     left.fetch_sub(1, std::memory_order_relaxed);
     try {
+      check_stop();
       body(context, part);
     } catch (...) {
       std::lock_guard const lock(failing);
@@ -196,6 +201,7 @@ struct alignas(64) worker {
         continue; // taken back
       auto& the_job = *static_cast<job*>(j);
       the_job.mode.set();
+      this_stop() = the_job.stop;
       the_job.work(own_part.load(std::memory_order_relaxed));
       end();
     }
@@ -296,8 +302,10 @@ thread_local misses missed;
 
 void run_parallel(int parts, void* context, void (*body)(void*, int)) {
   if (parts <= 1) { // here and not in the header, where each body would be compiled twice
-    if (parts == 1)
+    if (parts == 1) {
+      check_stop();
       body(context, 0);
+    }
     return;
   }
   if (parts > most_threads)

@@ -84,6 +84,7 @@ layout layout_for(format f, backend b) {
 }
 
 any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {
+  detail::stoppable const here;
   format const f = to.format;
   if (!is_built(a.format, a.type) || !is_built(f, a.type))
     fail(errc::unsupported, "convert: %s to %s is not built for %s", name(a.format), name(f),

@@ -392,6 +392,7 @@ void check_types(text_source const& source, parsed_header const& head) {
 template <class V, class I, class Build>
 auto read(text_input from, read_options const& options, Build build) {
   try {
+    detail::stoppable const here;
     int const threads = detail::threads_of(options.threads);
     // A few chunks for each thread, so that it matters little who is late; not more, since two such
     // blocks are held.

@@ -148,6 +148,7 @@ namespace detail {
 template <class V, class I, class O>
 csr<V, I, O> add(where const& w, V alpha, csr_view<V, I, O> a, V beta, csr_view<V, I, O> b,
                  add_options o) {
+  stoppable const here;
   check_operands("add", a, b, w);
   csr<V, I, O> copy_a, copy_b;
   a = sorted(a, a.is_canonical(w.as_cpu()), copy_a, w);

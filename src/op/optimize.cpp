@@ -362,6 +362,7 @@ std::vector<candidate> recommend(matrix_ref a, optimize_options const& o, cpu co
 }
 
 optimized optimize(matrix_ref a, optimize_options const& o, cpu const& where) {
+  detail::stoppable const here;
   return with_hub(a, where, [&](auto const& csr) {
     std::vector<candidate> all = recommend_typed(csr, o, where);
     // What a sample took may still be too large as a whole: the next best then.

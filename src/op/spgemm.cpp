@@ -35,6 +35,7 @@ namespace detail {
 
 template <class V, class I, class O>
 csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, spgemm_options o) {
+  stoppable const here;
   check_product(a, b, w);
   product_operands<V, I, O> const from(a, b, detail::which_canonical(a, b, w), w);
   if (w.backend == backend::reference)

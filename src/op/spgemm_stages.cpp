@@ -32,8 +32,10 @@ void spgemm_stages::in_turns(std::size_t n, F f, Start start) {
   std::atomic<std::size_t> next{0};
   parallel(threads_, [&](int thread) {
     start(thread);
-    for (std::size_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < n;)
+    for (std::size_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < n;) {
+      check_stop();
       f(thread, k);
+    }
   });
 }
 

@@ -49,6 +49,7 @@ namespace detail {
 
 template <class V, class I, class O>
 csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o) {
+  stoppable const here;
   check_operand("transpose", "A", a, w);
   if (w.backend == backend::reference) {
     auto t = reference_backend::transpose(a, w.memory);

@@ -15,6 +15,7 @@ enum class errc {
   unsupported,        ///< nothing is built for this
   backend,            ///< a device or its driver failed
   io,                 ///< a file that cannot be read or written
+  stopped,            ///< another thread asked for it: core/stop.hpp
 };
 
 /// Throws tulle::error with a message made as by printf.

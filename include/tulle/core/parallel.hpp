@@ -43,14 +43,31 @@ void parallel(int parts, F&& f) {
   });
 }
 
+/// While one lives, this thread's calls of parallel() end early where a stop_scope asks for it: for
+/// operations whose results are new. errc::stopped.
+class stoppable {
+public:
+  stoppable();
+  ~stoppable();
+  stoppable(stoppable const&) = delete;
+  stoppable& operator=(stoppable const&) = delete;
+
+private:
+  bool before_;
+};
+/// errc::stopped where that is so.
+void check_stop();
+
 /// f(item, part) for item in [0, n), in parallel: each part takes the next one, so that items may
 /// be large and small.
 template <class F>
 void parallel_each(std::size_t n, int parts, F&& f) {
   std::size_t taken = 0;
   parallel(parts, [&](int part) {
-    for (std::size_t item; (item = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED)) < n;)
+    for (std::size_t item; (item = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED)) < n;) {
+      check_stop();
       f(item, part);
+    }
   });
 }
 
