@@ -59,8 +59,8 @@ auto with_matrix(std::string const& spec, options const& o, F&& f) {
   });
 }
 
-/// What a conversion of a and its result may take at once: of ell by its longest row, else as
-/// measured on many matrices with some to spare.
+/// What a conversion of a and its result may take at once: of ell by its longest row, up to the
+/// eightfold of csr that it takes at most, else as most matrices need, with some to spare.
 template <class V, class I>
 std::size_t bytes_to_make(csr_view<V, I, I> a, layout const& l) {
   std::size_t const bytes = detail::bytes_of(a);
@@ -72,8 +72,12 @@ std::size_t bytes_to_make(csr_view<V, I, I> a, layout const& l) {
   I longest = 0;
   for (I i = 0; i < a.rows; ++i)
     longest = std::max(longest, static_cast<I>(a.row_ptr[i + 1] - a.row_ptr[i]));
-  double const padded = static_cast<double>(longest) * a.rows * (sizeof(V) + sizeof(I));
-  return std::max(usual, static_cast<std::size_t>(std::min(padded, 1e18)) + bytes);
+  std::size_t const a_row = static_cast<std::size_t>(longest) * (sizeof(V) + sizeof(I));
+  std::size_t const most = 8 * bytes; // reached where rows * a_row would be more
+  std::size_t const padded = a_row > most / (static_cast<std::size_t>(a.rows) + 1)
+                                 ? most
+                                 : a_row * static_cast<std::size_t>(a.rows);
+  return std::max(usual, padded + bytes);
 }
 /// Of a peer, which may bring several variants: a guess.
 template <class V, class I>
