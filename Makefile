@@ -4,9 +4,10 @@
 # make asan    the quick tests under the address and undefined-behaviour sanitizers; likewise make tsan
 # make bench   measures tulle against its peers on generated matrices: build/bench.json and build/bench.html
 # make bench-peers   fetches further peers first (scripts/peers), into build/peers
+# make install PREFIX=/usr/local   builds and installs the library, its headers and the command; DESTDIR=... goes in front
 # Each installs what is missing first (scripts/setup).
 
-.PHONY: run test bench bench-peers asan tsan fuzz setup clean
+.PHONY: run test bench bench-peers asan tsan fuzz setup install clean
 SHELL := /bin/bash
 
 run: build/release/.built
@@ -43,6 +44,12 @@ fuzz:
 	mkdir -p build/fuzz/corpus build/fuzz/dynamic
 	build/fuzz/test/fuzz/matrix_market_fuzz -max_total_time=300 -timeout=20 build/fuzz/corpus test/fuzz/corpus/matrix_market
 	build/fuzz/test/fuzz/dynamic_csr_fuzz -max_total_time=300 -timeout=20 build/fuzz/dynamic
+
+PREFIX ?= /usr/local
+install: setup
+	cmake --preset release >/dev/null
+	cmake --build --preset release --target tulle_installed
+	cmake --install build/release --prefix "$(PREFIX)"
 
 setup:
 	@scripts/setup

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // tulle, the command line. Exit status 0, or 1 with one line on stderr.
+#include "tulle/version.hpp"
+
 #include "apps/command.hpp"
 #include "bench/bench.hpp"
 
@@ -22,7 +24,7 @@ int complain(std::string message) {
 }
 
 void overview(CLI::App const& app) {
-  fmt::print("tulle {}: a parallel Sparse BLAS\n\n", TULLE_VERSION);
+  fmt::print("tulle {}: a parallel Sparse BLAS\n\n", tulle::version());
   for (CLI::App const* const command : app.get_subcommands({}))
     fmt::print("  tulle {:<10} {}\n", command->get_name(), command->get_description());
   fmt::print("\nWherever a matrix is wanted, it is a Matrix Market file or a generator:\n\n"
@@ -51,7 +53,7 @@ int bad_usage(CLI::App const& app, CLI::ParseError const& e) {
 int main(int argc, char** argv) {
   CLI::App app("A parallel Sparse BLAS: look at matrices, make, convert, check and measure them.",
                "tulle");
-  app.set_version_flag("--version", "tulle " TULLE_VERSION);
+  app.set_version_flag("--version", std::string("tulle ") + tulle::version());
   app.require_subcommand(0, 1);
   app.footer(
       "Wherever a matrix is wanted, it is a Matrix Market file or a generator (tulle gen --list).\n"

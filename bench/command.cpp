@@ -13,6 +13,7 @@
 #include "bench/html/page.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
+#include "bench/memory.hpp"
 #include "bench/primitive/primitive.hpp"
 #include "bench/read/read.hpp"
 #include "bench/run_info.hpp"
@@ -67,7 +68,7 @@ void run(std::string const& op, operation* measure_one, options const& o) {
   if (!o.json.empty())
     open(o.json); // fails now rather than after the first matrix
   run_watch const watch(o);
-  std::vector<record> all;
+  std::vector<record> all, now; // of earlier matrices, of this one
   std::vector<std::string> remarks;
   auto const save = [&] {
     std::sort(remarks.begin(), remarks.end());
@@ -76,14 +77,27 @@ void run(std::string const& op, operation* measure_one, options const& o) {
       return;
     std::ofstream file = open(o.json);
     write(file, o.json, json_line(watch.info(remarks)) + "\n");
-    for (record const& r : all)
-      write(file, o.json, json_line(r) + "\n");
+    for (auto const* const list : {&all, &now})
+      for (record const& r : *list)
+        write(file, o.json, json_line(r) + "\n");
+  };
+  options telling = o;
+  telling.on_records = [&](std::vector<record> const& some) {
+    now.insert(now.end(), some.begin(), some.end());
+    save(); // a run may take hours, and be stopped
   };
   for (auto const& matrix : matrices_of(o, op, remarks)) {
-    auto const records = measure_one(matrix, o, remarks);
-    print_tables(records);
-    all.insert(all.end(), records.begin(), records.end());
-    save(); // a run may take hours, and be stopped
+    try {
+      now = measure_one(matrix, telling, remarks);
+    } catch (std::exception const& e) {
+      if (!is_out_of_memory(e))
+        throw;
+      remarks.push_back(matrix + ": memory did not suffice: " + e.what());
+    }
+    print_tables(now);
+    all.insert(all.end(), now.begin(), now.end());
+    now.clear();
+    save();
   }
   for (auto const& remark : remarks)
     fmt::print("Note: {}.\n", remark);
@@ -191,6 +205,12 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
             "What is added: shift: A moved one column to the right; same: A; transpose: A^T")
         ->check(CLI::IsMember({"shift", "same", "transpose"}))
         ->capture_default_str();
+  command
+      ->add_option(
+          "--memory", o->memory,
+          "That contestants may hold together, 4G; those of spmv, spmm and convert are then "
+          "measured in groups, or left out; default: by what is available")
+      ->transform(CLI::AsSizeValue(false));
   command->add_option("--json", o->json, "Write the run and its records to this file, one a line");
   auto* const quick = command->add_flag_callback(
       "--quick", [o] { o->how = effort::quick; }, "A tenth of a second for each contestant");

@@ -34,6 +34,7 @@
 #include "tulle/op/spmv.hpp"
 #include "tulle/op/transpose.hpp"
 #include "tulle/solve/cg.hpp"
+#include "tulle/version.hpp"
 #include "tulle/view/dense.hpp"
 #include "tulle/view/transposed.hpp"
 #include "tulle/view/vector.hpp"

@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 
 from command_line import CommandLine, FORMATS, main
 
@@ -26,7 +27,7 @@ class Bench(CommandLine):
     def test_records_say_what_ran(self):
         text = self.bench("--json", self.records)
         self.assertIn("tulle csr", text)
-        self.assertIn("Fastest:", text)
+        self.assertRegex(text, "Fastest:|is as fast as")
         run, records = self.results()
         self.assertTrue(run["run"])
         self.assertTrue(run["pinned"])
@@ -37,6 +38,29 @@ class Bench(CommandLine):
             self.assertEqual((r["rows"], r["nnz"]), (2000, 8000))
             self.assertGreater(r["csr_bound_ratio"], 0)
             self.assertGreaterEqual(r["turns"], 9)
+
+    def test_memory_is_kept_to(self):
+        text = self.bench("--formats", "csr,coo,csc,sell", "--peers", "none", "--memory", "300K", "--json", self.records)
+        self.assertRegex(text, "Note: gen:lattice:2000: measured in [2-4] groups")
+        self.assertEqual(sorted(r["format"] for r in self.results()[1]), ["coo", "csc", "csr", "sell"])
+        text = self.bench("--formats", "csr,coo", "--peers", "none", "--memory", "100K", "--json", self.records)
+        self.assertIn("tulle coo is left out: it may need", text)
+        run, records = self.results()
+        self.assertEqual([r["format"] for r in records], ["csr"])
+        self.assertTrue(any("tulle coo is left out" in r for r in run["remarks"]))
+        self.bad("bench", "spmv", "gen:lattice:2000", "--memory", "much", expect=["--memory"])
+
+    def test_a_limit_of_memory_leaves_results(self):
+        """All formats of a matrix of 12 MB in an address space of 350 MB: before, one line and no results."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (350 << 20, 350 << 20))
+        text = self.good("bench", "spmv", "gen:rmat:16:16", "--quick", "--threads", 1, "--peers", "none",
+                         "--json", self.records, limit=limit)
+        self.assertRegex(text, "measured in [0-9]+ groups|is left out: ")
+        there = {r["format"] for r in self.results()[1]}
+        self.assertTrue({"csr", "coo", "csc"} <= there, there)
+        for f in set(FORMATS) - there:
+            self.assertRegex(text, f"tulle {f}[a-z0-9:=]* is left out|: {f}: ")
 
     def test_methods_stand_beside_the_default(self):
         self.bench("--formats", "csr,coo", "--method", "all", "--peers", "none", "--json", self.records)

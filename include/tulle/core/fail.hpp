@@ -3,6 +3,7 @@
 /// Raising errors without the weight of <string>: what the format headers and kernels' neighbours
 /// include.
 #pragma once
+#include "tulle/version.hpp"
 
 namespace tulle {
 

@@ -3,6 +3,7 @@
 /// The built type pairs as tags, and what can be asked of them.
 #pragma once
 #include "tulle/core/types.def"
+#include "tulle/version.hpp"
 
 #include <complex>
 #include <cstddef>

@@ -234,7 +234,9 @@ csr_adaptive<V, I, O> csr_adaptive<V, I, O>::from_csr(csr_view<V, I, O> a, csr_a
       stretches,
       [&](std::size_t s) {
         O count = 0;
-        in_stretch(s, [&](std::size_t, std::size_t k) { count = static_cast<O>(count + k); });
+        in_stretch(s, [&](std::size_t, std::size_t k) {
+          count = static_cast<O>(count + static_cast<O>(k));
+        });
         return count;
       },
       where);

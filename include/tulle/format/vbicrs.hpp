@@ -296,7 +296,7 @@ std::size_t vbicrs_view<V, I, O, S>::check_block(std::size_t b, int rows_here,
          end - first, last_jump - jump);
   std::size_t entries = 0;
   int row_before = -1, top = 0, base_col = 0;
-  int at_row[lanes], last_col[lanes]; // of the group; -1: none yet
+  int at_row[std::size_t(lanes)], last_col[std::size_t(lanes)]; // of the group; -1: none yet
   std::size_t group = jump;
   auto const begin_group = [&] {
     top += this->row[group];

@@ -4,6 +4,8 @@
 /// with const add(a, b) and multiply(a, b); an entry is the sum of its products from left to right,
 /// so no zero is needed.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <concepts>
 #include <cstdint>
 
