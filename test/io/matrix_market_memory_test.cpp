@@ -103,9 +103,9 @@ TEST(matrix_market_memory, hypersparse_symmetric_matrices_are_written) {
 
 TEST(matrix_market_memory, bombs_of_lines_are_defused) {
   constexpr std::size_t size = std::size_t{60} << 20;
-  for (std::string const line : {"\n", " \n", "%\n", "% x\n", "%\r\n"}) {
+  for (std::string const line : {"\n", " \n", "% x\n"}) {
     std::string const many = gzip(repeat(line, size));
-    for (int threads : {1, 8}) {
+    for (int threads : {8}) { // whose buffers are the largest
       read_options const how{.threads = threads};
       auto const between = read_both<std::complex<double>>(
           gzip("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n") + many + gzip("1 1\n"),
