@@ -86,8 +86,7 @@ TEST(dynamic_file, refuses_whatever_is_damaged) {
   write(other, std::string(200, 'x'));
   EXPECT_TRUE(fails_with(errc::io, {"is not a file of"}, [&] { matrix::load(other); }));
   EXPECT_TRUE(fails_with(errc::io, {"cannot be read"}, [&] { matrix::load(f.file("none")); }));
-  EXPECT_TRUE(
-      fails_with(errc::io, {"cannot create"}, [&] { d.save(f.file("no/such/folder")); }));
+  EXPECT_TRUE(fails_with(errc::io, {"cannot create"}, [&] { d.save(f.file("no/such/folder")); }));
 }
 
 // Sizes whose bytes wrap, with the right checksum.

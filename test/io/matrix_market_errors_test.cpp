@@ -142,9 +142,10 @@ TEST(matrix_market_errors, sizes_beyond_the_index_type_are_overflows) {
 TEST(matrix_market_errors, claims_cost_no_memory) {
   EXPECT_EQ((error_in<double, std::int64_t>(real + "1 1 1000000000000000000\n1 1 1\n")),
             "io: stream: 1000000000000000000 entries promised, file ends after 1 (line 3)");
-  EXPECT_EQ((error_in<double, std::int64_t>(real + "1000000000000000000 1 1\n1 1 1\n")),
-            "io: stream: 1000000000000000000 rows but 1 entries; CSR has an offset for each row, so "
-            "it takes 4194320 of them (max_rows says otherwise), COO any number");
+  EXPECT_EQ(
+      (error_in<double, std::int64_t>(real + "1000000000000000000 1 1\n1 1 1\n")),
+      "io: stream: 1000000000000000000 rows but 1 entries; CSR has an offset for each row, so "
+      "it takes 4194320 of them (max_rows says otherwise), COO any number");
   EXPECT_EQ(error_in("%%MatrixMarket matrix array real general\n2147483647 2147483647\n1\n"),
             "io: stream: 4611686014132420609 entries promised, file ends after 1 (line 3)");
   auto const a = read_text_coo<double, std::int64_t>(real + "1000000000000000000 1 1\n"
