@@ -18,6 +18,6 @@ void add_devices_command(CLI::App& app);
 
 /// What a MATRIX argument may be, for every command's help.
 inline constexpr char const* matrix_help =
-    "A Matrix Market file, plain or gzip, or a generator: gen:poisson2d5:100";
+    "A Matrix Market file, plain or gzip, - for standard input, or a generator: gen:poisson2d5:100";
 
 } // namespace tulle::app

@@ -11,15 +11,14 @@
 
 #include <chrono>
 #include <fmt/format.h>
-#include <iostream>
 #include <memory>
 
 namespace tulle::app {
 namespace {
 
 struct gen_options {
-  std::string spec, out, value;
-  bool list = false, json = false;
+  std::string spec, out = "-", value;
+  bool list = false, gzip = false, json = false;
 };
 
 void list(bool as_json) {
@@ -41,22 +40,21 @@ void run(gen_options const& o) {
     return list(o.json);
   if (o.spec.empty())
     throw CLI::RequiredError("SPEC");
-  if (o.out.empty() && o.json)
-    throw CLI::ValidationError("--json needs --output");
+  bool const to_stdout = o.out == "-";
+  if (to_stdout && o.json)
+    throw CLI::ValidationError("--json needs --output other than standard output");
   std::string const spec = is_generator(o.spec) ? o.spec : "gen:" + o.spec;
   loaded const made = load(spec, {.value = o.value});
-  write_options const options{.comments = "tulle " + made.name + "\n"};
+  write_options options{.comments = "tulle " + made.name + "\n"};
+  if (o.gzip)
+    options.gzip = true;
   auto const start = std::chrono::steady_clock::now();
   visit(made.matrix.type(), [&](auto types) {
     using T = decltype(types);
     auto const& a =
         *made.matrix.get_if<csr<typename T::value, typename T::index, typename T::offset>>();
-    if (o.out.empty() || o.out == "-") {
-      write_matrix_market(std::cout, a, options);
-    } else {
-      progress const shown("writing " + o.out);
-      write_matrix_market(o.out, a, options);
-    }
+    progress const shown("writing " + o.out);
+    write_matrix_market(o.out, a, options);
   });
   std::chrono::duration<double> const took = std::chrono::steady_clock::now() - start;
   if (o.json)
@@ -68,7 +66,7 @@ void run(gen_options const& o) {
            {"type", name(made.matrix.type())},
            {"generate_seconds", made.seconds},
            {"write_seconds", took.count()}});
-  else if (!o.out.empty() && o.out != "-")
+  else if (!to_stdout)
     fmt::print("{}: {} x {}, {} entries\n", o.out, count_text(made.matrix.rows()),
                count_text(made.matrix.cols()), count_text(made.matrix.nnz()));
 }
@@ -82,7 +80,8 @@ void add_gen_command(CLI::App& app) {
                       "The generator and its numbers: rmat:18:16, with a seed rmat:18:16@7");
   command->add_option(
       "-o,--output", o->out,
-      "Matrix Market file; compressed if it ends in .gz; standard output if left out");
+      "Matrix Market file; compressed if it ends in .gz; standard output if left out or -");
+  command->add_flag("--gzip", o->gzip, "Compress, whatever the file is called");
   command->add_option("--value", o->value, "Type of the values")
       ->check(CLI::IsMember(value_names()));
   command->add_flag("--list", o->list, "List the generators");
@@ -90,7 +89,8 @@ void add_gen_command(CLI::App& app) {
   command->footer("Examples:\n"
                   "  tulle gen --list\n"
                   "  tulle gen poisson2d5:3\n"
-                  "  tulle gen rmat:16:8@7 -o rmat.mtx.gz");
+                  "  tulle gen rmat:16:8@7 -o rmat.mtx.gz\n"
+                  "  tulle gen fem:1000 | tulle info -");
   command->callback([o] { run(*o); });
 }
 

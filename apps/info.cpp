@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // tulle info: what kind of matrix is this?
-#include "tulle/op/convert.hpp"
-
 #include "apps/analysis.hpp"
 #include "apps/command.hpp"
 #include "apps/support/json.hpp"
@@ -11,6 +9,7 @@
 #include "apps/support/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <memory>
 
@@ -62,14 +61,14 @@ std::string order_of(any_matrix const& coo, bool mirrored) {
 }
 
 // The matrix in canonical csr, and what that form no longer shows.
-std::pair<origin, any_matrix> load_canonical(std::string const& spec) {
+std::pair<origin, subject> load_canonical(std::string const& spec) {
   loaded in = load(spec, {.file_order = true});
   origin from{in.name, "rows", in.header, in.matrix.nnz(), in.seconds};
   if (in.matrix.format() == format::csr)
-    return {from, std::move(in.matrix)}; // generators make canonical rows
+    return {from, make_subject(std::move(in.matrix))}; // generators make canonical rows
   from.order = order_of(in.matrix, from.header->symmetry != matrix_market::symmetry::general);
   progress const shown("sorting " + from.name);
-  return {from, convert(in.matrix, format::csr)};
+  return {from, make_subject(std::move(in.matrix))};
 }
 
 char const* symmetry_name(analysis const& a) {
@@ -189,8 +188,9 @@ void print_histogram(length_statistics const& s) {
       continue;
     std::string const range =
         from == to ? count_text(from) : count_text(from) + "-" + count_text(to);
-    auto const length = static_cast<std::size_t>((s.bins[b] * width + most - 1) /
-                                                 most); // rounded up: whatever is there shows
+    auto const length = static_cast<std::size_t>(
+        std::ceil(width * (static_cast<double>(s.bins[b]) /
+                           static_cast<double>(most)))); // what is there shows
     fmt::print("  {:<15} {:>11}  {}\n", range, count_text(s.bins[b]), std::string(length, '#'));
   }
 }
@@ -252,11 +252,11 @@ void print_text(origin const& from, analysis const& a, std::vector<format_bytes>
 }
 
 void run(info_options const& o) {
-  auto const [from, csr] = load_canonical(o.matrix);
+  auto const [from, matrix] = load_canonical(o.matrix);
   progress shown("looking at " + from.name);
-  analysis const found = analyse(csr);
+  analysis const found = analyse(matrix);
   shown.label("converting " + from.name);
-  auto const memory = bytes_by_format(csr, o.exact);
+  auto const memory = bytes_by_format(matrix, o.exact);
   shown.clear();
   if (o.json)
     print(to_json(from, found, memory));

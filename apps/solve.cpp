@@ -68,6 +68,11 @@ void write_vector(std::string const& path, std::vector<V> const& v, std::string 
       fmt::format_to(std::back_inserter(text), "{}\n", e);
     else
       fmt::format_to(std::back_inserter(text), "{} {}\n", e.real(), e.imag());
+  if (path == "-") {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+      fail(errc::io, "stdout cannot be written");
+    return;
+  }
   std::string const part = path + ".part";
   std::FILE* const file = std::fopen(part.c_str(), "w");
   if (!file)
@@ -136,6 +141,8 @@ void print_text(loaded const& in, any_matrix const& a, cg_result const& r) {
 }
 
 void run(solve_options const& o) {
+  if (o.out == "-" && o.json)
+    throw CLI::ValidationError("--json needs --output other than standard output");
   cpu const where{.threads = o.threads};
   loaded const in = load(o.matrix, {.value = o.value, .where = where});
   any_matrix copy;
@@ -162,7 +169,7 @@ void run(solve_options const& o) {
     shown.clear();
     if (o.json)
       print(to_json(o, in, a, r));
-    else
+    else if (o.out != "-")
       print_text(in, a, r);
     if (!r.converged)
       throw std::runtime_error(
@@ -177,7 +184,9 @@ void add_solve_command(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("solve", "Solve A x = b by conjugate gradients");
   auto const o = std::make_shared<solve_options>();
   command->add_option("MATRIX", o->matrix, matrix_help)->required();
-  command->add_option("--rhs", o->rhs, "b: a Matrix Market file of one column, or ones")
+  command
+      ->add_option("--rhs", o->rhs,
+                   "b: a Matrix Market file of one column, - for standard input, or ones")
       ->capture_default_str();
   command
       ->add_option("--tolerance", o->tolerance,
@@ -192,7 +201,8 @@ void add_solve_command(CLI::App& app) {
   command->add_option("--value", o->value, "Type of the values; as MATRIX has them if left out")
       ->check(CLI::IsMember(value_names()));
   command->add_option("--threads", o->threads, "All if left out")->check(CLI::PositiveNumber);
-  command->add_option("-o,--output", o->out, "Write x to this Matrix Market file if it is found");
+  command->add_option("-o,--output", o->out,
+                      "Write x to this Matrix Market file if it is found; - for standard output");
   command->add_flag("--json", o->json, "Print JSON");
   command->footer(
       "A must be symmetric (or Hermitian) and positive definite. Exit status 1 where x\n"

@@ -21,7 +21,9 @@ struct spy_options {
 };
 
 void run(spy_options const& o) {
-  loaded const from = load(o.matrix);
+  if (o.out == "-" && o.json)
+    throw CLI::ValidationError("--json needs --output other than standard output");
+  loaded const from = load(o.matrix, {.file_order = true});
   progress shown("drawing " + from.name);
   layout const l = lay_out(from.matrix.rows(), from.matrix.cols(), o.size);
   auto const weight = bin_entries(from.matrix, l);

@@ -8,6 +8,7 @@
 #include "apps/support/json.hpp"
 #include "apps/support/matrix.hpp"
 #include "apps/support/restart.hpp"
+#include "apps/support/spool.hpp"
 #include "apps/support/text.hpp"
 #include "apps/verify_matrix.hpp"
 
@@ -178,7 +179,7 @@ void run(verify_options const& o) {
   std::size_t failed = 0;
   json results = json::array();
   for (std::string const& spec : specs) {
-    json one = o.isa == "all" ? verify_under_all(spec) : to_json(verify_matrix(spec));
+    json one = o.isa == "all" ? verify_under_all(rereadable(spec)) : to_json(verify_matrix(spec));
     failed += !one["ok"].get<bool>();
     if (o.json)
       results.push_back(std::move(one));

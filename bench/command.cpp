@@ -4,6 +4,7 @@
 #include "tulle/op/spmv.hpp"
 
 #include "apps/support/restart.hpp"
+#include "apps/support/spool.hpp"
 #include "bench/add/add.hpp"
 #include "bench/assemble/assemble.hpp"
 #include "bench/bench.hpp"
@@ -86,7 +87,8 @@ void run(std::string const& op, operation* measure_one, options const& o) {
     now.insert(now.end(), some.begin(), some.end());
     save(); // a run may take hours, and be stopped
   };
-  for (auto const& matrix : matrices_of(o, op, remarks)) {
+  for (auto const& spec : matrices_of(o, op, remarks)) {
+    std::string const matrix = app::rereadable(spec);
     try {
       now = measure_one(matrix, telling, remarks);
     } catch (std::exception const& e) {
@@ -129,7 +131,8 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
                    operation* measure_one) {
   auto const o = std::make_shared<options>();
   auto* const command = bench.add_subcommand(op, about);
-  std::string matrix = "Files (.mtx, .mtx.gz) or generators (gen:fem:60000); none: the suite";
+  std::string matrix =
+      "Files (.mtx, .mtx.gz), - for standard input, or generators (gen:fem:60000); none: the suite";
   char const* one = "gen:poisson3d27:100 cant.mtx.gz";
   char const* other = "--suite generated --formats csr";
   if (op == "level1") {

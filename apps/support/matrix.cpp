@@ -5,6 +5,7 @@
 #include "tulle/gen/generate.hpp"
 
 #include "apps/support/progress.hpp"
+#include "apps/support/spool.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -20,13 +21,15 @@ any_matrix generate_as(type_tag t, gen::recipe const& recipe, cpu const& where) 
   });
 }
 
-any_matrix generate_natural(gen::recipe const& recipe, std::string const& value, cpu const& where) {
-  try {
-    return generate_as(with_value(value, type_tag::f64_i32), recipe, where);
-  } catch (error const& e) { // sizes are checked before any work
-    if (e.code() != errc::overflow)
-      throw;
-  }
+any_matrix generate_natural(gen::recipe const& recipe, std::string const& value, bool wide,
+                            cpu const& where) {
+  if (!wide)
+    try {
+      return generate_as(with_value(value, type_tag::f64_i32), recipe, where);
+    } catch (error const& e) { // sizes are checked before any work
+      if (e.code() != errc::overflow)
+        throw;
+    }
   return generate_as(with_value(value, type_tag::f64_i64), recipe, where);
 }
 
@@ -44,7 +47,17 @@ any_matrix read_as(type_tag t, std::string const& path, read_options const& opti
 }
 
 std::string file_name(std::string const& path) {
-  return std::filesystem::path(path).filename().string();
+  return path == "-" ? "stdin" : std::filesystem::path(path).filename().string();
+}
+
+// Of a matrix in csr: the reader has looked at its rows.
+void check_columns(std::string const& path, any_matrix const& a) {
+  std::int64_t const most = most_rows(a.nnz());
+  if (a.cols() > static_cast<std::size_t>(most))
+    fail(errc::io,
+         "%s: %zu columns but %zu entries; vectors of that length are made for %lld of them at "
+         "most (info, spy and convert take any number)",
+         path.c_str(), a.cols(), a.nnz(), static_cast<long long>(most));
 }
 
 } // namespace
@@ -85,11 +98,11 @@ type_tag with_value(std::string const& value, type_tag natural) {
        value.c_str());
 }
 
-type_tag natural_type(matrix_market_header const& header) {
+type_tag natural_type(matrix_market_header const& header, bool wide) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   bool const both = header.symmetry != matrix_market::symmetry::general;
-  bool const wide =
-      header.rows > most || header.cols > most || header.entries > (both ? most / 2 : most);
+  wide =
+      wide || header.rows > most || header.cols > most || header.entries > (both ? most / 2 : most);
   if (header.field == matrix_market::field::complex)
     return wide ? type_tag::c64_i64 : type_tag::c64_i32;
   return wide ? type_tag::f64_i64 : type_tag::f64_i32;
@@ -102,11 +115,13 @@ loaded load(std::string const& spec, load_options const& options) {
     gen::recipe const recipe = gen::parse(spec);
     result.name = gen::text(recipe);
     progress const shown("generating " + result.name);
-    result.matrix = options.type ? generate_as(*options.type, recipe, options.where)
-                                 : generate_natural(recipe, options.value, options.where);
+    result.matrix = options.type
+                        ? generate_as(*options.type, recipe, options.where)
+                        : generate_natural(recipe, options.value, options.wide, options.where);
   } else {
     result.name = file_name(spec);
     progress shown("reading " + result.name);
+    std::string const path = rereadable(spec); // the header first, then all
     result.header.emplace();
     read_options const how{.symmetry = options.symmetry,
                            .duplicates = options.duplicates,
@@ -116,8 +131,11 @@ loaded load(std::string const& spec, load_options const& options) {
                            .header = &*result.header};
     type_tag const type =
         options.type ? *options.type
-                     : with_value(options.value, natural_type(read_matrix_market_header(spec)));
-    result.matrix = read_as(type, spec, how, options.file_order);
+                     : with_value(options.value,
+                                  natural_type(read_matrix_market_header(path), options.wide));
+    result.matrix = read_as(type, path, how, options.file_order);
+    if (!options.file_order)
+      check_columns(path, result.matrix);
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

@@ -49,8 +49,8 @@ with open(os.path.join(os.path.dirname(__file__), "../../include/tulle/format/fo
 COMMANDS = ["info", "gen", "convert", "spy", "recommend", "verify", "solve", "devices", "bench"]
 
 
-def run(*arguments, environment=None, limit=None):
-    return subprocess.run([TULLE, *map(str, arguments)], capture_output=True, timeout=300, preexec_fn=limit,
+def run(*arguments, environment=None, limit=None, stdin=None):
+    return subprocess.run([TULLE, *map(str, arguments)], capture_output=True, timeout=300, preexec_fn=limit, input=stdin,
                           env={**os.environ, **(environment or {})})
 
 
