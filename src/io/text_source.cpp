@@ -371,6 +371,20 @@ text_range text_source::block() {
   return out;
 }
 
+text_range text_source::peek(std::size_t n) {
+  while (static_cast<std::size_t>(end_ - begin_) < n && fill()) {
+  }
+  return {begin_, begin_ + std::min(n, static_cast<std::size_t>(end_ - begin_))};
+}
+
+text_range text_source::rest() {
+  while (fill()) {
+  }
+  text_range const out{begin_, end_};
+  begin_ = end_;
+  return out;
+}
+
 void text_source::prefetch() noexcept {
   if (!reader_ || at_end_)
     return;
