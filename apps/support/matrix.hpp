@@ -3,7 +3,7 @@
 /// Where the command line's matrices come from: a file or a generator.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
-#include "tulle/io/matrix_market.hpp"
+#include "tulle/io/read.hpp"
 
 #include <optional>
 #include <string>
@@ -14,6 +14,7 @@ namespace tulle::app {
 struct load_options {
   /// nullopt: the natural type, double or complex double with the smallest index that holds it.
   std::optional<type_tag> type = std::nullopt;
+  bool wide = false; ///< 64-bit indices even where 32 bits would do
   /// With the natural index: "f32", "f64", "c32" or "c64". Empty: as type says.
   std::string value = {};
   on_symmetry symmetry = on_symmetry::expand;
@@ -27,11 +28,12 @@ struct loaded {
   any_matrix matrix; ///< csr, or coo where file_order was asked for
   std::string name;  ///< the file's name without its folders, or the generator's text
   std::optional<matrix_market_header> header; ///< of a file
+  std::optional<file_kind> kind;              ///< of a file
   double seconds = 0;                         ///< that it took
 };
 
-/// `gen:...` by tulle::generate, anything else as the path of a Matrix Market file. Shows progress
-/// on a terminal.
+/// `gen:...` by tulle::generate, anything else as the path of a matrix file of any kind. The kind
+/// may be said: `metis:PATH`, `edges0:PATH` and so on. Shows progress on a terminal.
 loaded load(std::string const& spec, load_options const& options = {});
 
 /// Whether a spec names a generator.
