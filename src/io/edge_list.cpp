@@ -60,7 +60,7 @@ public:
           s.col[k] -= base;
         }
     out_.head.rows = out_.head.cols = largest_ - base + 1;
-    out_.head.comments += from_0 ? " edge list, ids from 0\n" : " edge list, ids from 1\n";
+    out_.head.comments.insert(0, from_0 ? " edge list, ids from 0\n" : " edge list, ids from 1\n");
     return std::move(out_);
   }
 

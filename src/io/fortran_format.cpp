@@ -13,8 +13,7 @@ constexpr std::size_t longest = 65536; // columns
 
 class format_parser {
 public:
-  format_parser(text_range text, std::vector<fortran_field>& out)
-      : p_(text.begin), end_(text.end), out_(out) {}
+  format_parser(text_range text, fortran_format& out) : p_(text.begin), end_(text.end), out_(out) {}
 
   char const* parse() {
     if (peek() != '(')
@@ -24,7 +23,7 @@ public:
       return wrong_;
     if (peek() != '\0')
       return "something follows its last )";
-    return out_.empty() ? "it has no number" : nullptr;
+    return out_.fields.empty() ? "it has no number" : nullptr;
   }
 
 private:
@@ -85,8 +84,10 @@ private:
       return bad("only a scale factor may be negative");
     if (repeat == 0)
       return bad("a repeat count is 0");
-    if (kind == 'X')
+    if (kind == 'X') {
+      out_.skips = true;
       return move(repeat);
+    }
     if (kind == '(')
       return group(repeat, depth);
     if (kind == 'I' || kind == 'F' || kind == 'E' || kind == 'D' || kind == 'G')
@@ -129,10 +130,10 @@ private:
     for (std::size_t k = 0; k < repeat; ++k) {
       if (++items_ > most_items)
         return bad("it is too long");
-      out_.push_back({.first = column_,
-                      .width = width,
-                      .decimals = kind == 'I' ? 0 : static_cast<int>(decimals),
-                      .scale = kind == 'I' ? 0 : scale_});
+      out_.fields.push_back({.first = column_,
+                             .width = width,
+                             .decimals = kind == 'I' ? 0 : static_cast<int>(decimals),
+                             .scale = kind == 'I' ? 0 : scale_});
       if (!move(width))
         return false;
     }
@@ -146,26 +147,34 @@ private:
 
   char const* p_;
   char const* end_;
-  std::vector<fortran_field>& out_;
+  fortran_format& out_;
   char const* wrong_ = nullptr;
   int items_ = 0;
   int scale_ = 0;
   std::size_t column_ = 0;
 };
 
+bool is_exponent_letter(char c) {
+  return c == 'E' || c == 'e' || c == 'D' || c == 'd' || c == 'Q' || c == 'q';
+}
+
 } // namespace
 
 char const* fortran_format::parse(text_range text) {
-  fields.clear();
-  return format_parser(text, fields).parse();
+  *this = {};
+  return format_parser(text, *this).parse();
 }
 
 fortran_number::fortran_number(text_range line, fortran_field const& f) : field_(f) {
-  std::size_t const first = std::min(f.first, line.size());
-  std::size_t const last = std::min(f.first + f.width, line.size());
-  for (std::size_t k = first; k < last; ++k)
-    if (!is_blank(line.begin[k]))
-      text_[size_++] = line.begin[k];
+  char const* p = line.begin + std::min(f.first, line.size());
+  char const* end = line.begin + std::min(f.first + f.width, line.size());
+  while (p != end && is_blank(*p))
+    ++p;
+  while (p != end && is_blank(end[-1]))
+    --end;
+  for (; p != end; ++p)
+    if (!is_blank(*p) || !is_exponent_letter(text_[size_ - 1])) // the first is no blank
+      text_[size_++] = *p;
   text_[size_] = '\n';
 }
 
@@ -191,7 +200,7 @@ parsed fortran_number::real(double& out) const {
     point = *p++ == '.' || point;
   auto const mantissa = static_cast<std::size_t>(p - text_);
   int exponent = 0;
-  bool const letter = *p == 'E' || *p == 'e' || *p == 'D' || *p == 'd' || *p == 'Q' || *p == 'q';
+  bool const letter = is_exponent_letter(*p);
   if (letter || *p == '+' || *p == '-') {
     p += letter;
     bool const minus = *p == '-';

@@ -21,12 +21,13 @@ struct fortran_field {
 struct fortran_format {
   static constexpr std::size_t widest = 64;
   std::vector<fortran_field> fields;
+  bool skips = false; ///< there are columns that belong to no field
 
   /// "(...)" of I, F, E, D, G, X, P, repeat counts and groups. nullptr, or what is wrong with it.
   char const* parse(text_range text);
 };
 
-/// What a field says, blanks left out.
+/// What a field says, without the blanks around it or behind an exponent's letter (1.0E 05).
 struct fortran_number {
   /// A line ends before its newline. A field behind its end is blank.
   fortran_number(text_range line, fortran_field const& f);

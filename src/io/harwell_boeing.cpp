@@ -121,6 +121,8 @@ private:
     while (!text.empty() && is_blank(text.end[-1]))
       --text.end;
     out_.head.comments.assign(1, ' ').append(text.begin, std::min<std::size_t>(text.size(), 80));
+    for (char& c : out_.head.comments)
+      c = c >= ' ' && c <= '~' ? c : '?';
     out_.head.comments += '\n';
 
     text = line("the numbers of cards");
@@ -181,6 +183,8 @@ private:
   std::vector<fortran_field> const& place(fortran_format const& format, text_range line,
                                           std::size_t n) {
     words_.clear();
+    if (format.skips)
+      return format.fields;
     text_range rest = line;
     for (text_range word = next_word(rest); !word.empty(); word = next_word(rest)) {
       if (words_.size() == n || word.size() > fortran_format::widest)

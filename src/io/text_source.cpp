@@ -378,10 +378,19 @@ text_range text_source::peek(std::size_t n) {
 }
 
 text_range text_source::rest() {
-  while (fill()) {
+  auto used = static_cast<std::size_t>(end_ - begin_);
+  if (!at_end_) {
+    auto& buffer = buffer_[current_];
+    std::memmove(buffer.data(), begin_, used);
+    for (used = read_into(buffer, used); !at_end_; used = read_into(buffer, used)) {
+      array<char> larger(checked_mul(buffer.size(), 2), limits_.memory);
+      std::memcpy(larger.data(), buffer.data(), used);
+      buffer.swap(larger);
+    }
+    begin_ = buffer.data();
   }
-  text_range const out{begin_, end_};
-  begin_ = end_;
+  text_range const out{begin_, begin_ + used};
+  begin_ = end_ = out.end;
   return out;
 }
 
