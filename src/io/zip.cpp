@@ -173,6 +173,12 @@ array<char> zip_archive::inflate_all(entry const& e, text_range packed) {
          "%s: member %s and those before it hold more than %llu bytes; raise max_bytes to read "
          "them",
          name_, e.name.c_str(), static_cast<ull>(most_));
+  constexpr std::uint64_t best = 1032; // times smaller: more deflate cannot do
+  if (e.size / best > packed.size())
+    fail(errc::io,
+         "%s: byte %llu: member %s should have %llu bytes, but %zu compressed ones cannot", name_,
+         static_cast<ull>(packed.begin - data_.begin), e.name.c_str(), static_cast<ull>(e.size),
+         packed.size());
   struct stream : z_stream {
     stream() : z_stream{} {
       if (inflateInit2(this, -15) != Z_OK)
