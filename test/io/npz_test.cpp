@@ -123,7 +123,8 @@ members example_csr() { // example() of files.hpp
 members with(members const& changes) {
   members out = example_csr();
   for (auto const& [name, text] : changes) {
-    auto const old = std::find_if(out.begin(), out.end(), [&](auto& m) { return m.first == name; });
+    auto const old =
+        std::find_if(out.begin(), out.end(), [&name = name](auto& m) { return m.first == name; });
     if (old == out.end())
       out.emplace_back(name, text);
     else if (text.empty())
