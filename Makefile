@@ -40,9 +40,10 @@ tsan:
 fuzz:
 	@scripts/setup clang
 	cmake --preset fuzz >/dev/null
-	cmake --build --preset fuzz --target matrix_market_fuzz dynamic_csr_fuzz
-	mkdir -p build/fuzz/corpus build/fuzz/dynamic
+	cmake --build --preset fuzz --target matrix_market_fuzz matrix_file_fuzz dynamic_csr_fuzz
+	mkdir -p build/fuzz/corpus build/fuzz/files build/fuzz/dynamic
 	build/fuzz/test/fuzz/matrix_market_fuzz -max_total_time=300 -timeout=20 build/fuzz/corpus test/fuzz/corpus/matrix_market
+	build/fuzz/test/fuzz/matrix_file_fuzz -max_total_time=300 -timeout=20 build/fuzz/files test/fuzz/corpus/matrix_file
 	build/fuzz/test/fuzz/dynamic_csr_fuzz -max_total_time=300 -timeout=20 build/fuzz/dynamic
 
 PREFIX ?= /usr/local

@@ -26,6 +26,7 @@ struct info_options {
 struct origin {
   std::string name, order;
   std::optional<matrix_market_header> header;
+  std::optional<file_kind> kind;
   std::uint64_t stored = 0; ///< entries after expansion, duplicates counted
   double seconds = 0;
 };
@@ -63,7 +64,7 @@ std::string order_of(any_matrix const& coo, bool mirrored) {
 // The matrix in canonical csr, and what that form no longer shows.
 std::pair<origin, subject> load_canonical(std::string const& spec) {
   loaded in = load(spec, {.file_order = true});
-  origin from{in.name, "rows", in.header, in.matrix.nnz(), in.seconds};
+  origin from{in.name, "rows", in.header, in.kind, in.matrix.nnz(), in.seconds};
   if (in.matrix.format() == format::csr)
     return {from, make_subject(std::move(in.matrix))}; // generators make canonical rows
   from.order = order_of(in.matrix, from.header->symmetry != matrix_market::symmetry::general);
@@ -97,9 +98,10 @@ json to_json(origin const& from, analysis const& a, std::vector<format_bytes> co
   out["matrix"] = from.name;
   if (from.header) {
     matrix_market_header const& h = *from.header;
-    out["file"] = {{"object", name(h.object)}, {"format", name(h.format)},
-                   {"field", name(h.field)},   {"symmetry", name(h.symmetry)},
-                   {"entries", h.entries},     {"comments", h.comments}};
+    out["file"] = {{"kind", name(*from.kind)},     {"object", name(h.object)},
+                   {"format", name(h.format)},     {"field", name(h.field)},
+                   {"symmetry", name(h.symmetry)}, {"entries", h.entries},
+                   {"comments", h.comments}};
   } else {
     out["file"] = nullptr;
   }
@@ -203,8 +205,10 @@ void print_text(origin const& from, analysis const& a, std::vector<format_bytes>
     if (h.format == matrix_market::format::array)
       order = "column by column";
     line("file",
-         fmt::format("{} {} {}, {} entries {}", name(h.format), name(h.field), name(h.symmetry),
-                     count_text(static_cast<std::uint64_t>(h.entries)), order));
+         fmt::format("{}: {} {} {}, {} entries {}", name(*from.kind), name(h.format), name(h.field),
+                     name(h.symmetry), count_text(static_cast<std::uint64_t>(h.entries)), order));
+    if (*from.kind != file_kind::matrix_market && !h.comments.empty()) // what its reader says of it
+      line("", h.comments.substr(1, h.comments.find('\n') - 1));
   }
   double const places = static_cast<double>(a.rows) * static_cast<double>(a.cols);
   line("shape", fmt::format("{} x {}", count_text(a.rows), count_text(a.cols)));

@@ -27,7 +27,8 @@ void overview(CLI::App const& app) {
   fmt::print("tulle {}: a parallel Sparse BLAS\n\n", tulle::version());
   for (CLI::App const* const command : app.get_subcommands({}))
     fmt::print("  tulle {:<10} {}\n", command->get_name(), command->get_description());
-  fmt::print("\nWherever a matrix is wanted, it is a Matrix Market file or a generator:\n\n"
+  fmt::print("\nWherever a matrix is wanted, it is a file (Matrix Market, edge list, METIS,\n"
+             "Harwell-Boeing, npz, PETSc) or a generator:\n\n"
              "  tulle info bcsstk13.mtx.gz\n"
              "  tulle spy gen:rmat:12:8 -o rmat.png\n\n"
              "tulle COMMAND --help says more.\n");
@@ -55,9 +56,10 @@ int main(int argc, char** argv) {
                "tulle");
   app.set_version_flag("--version", std::string("tulle ") + tulle::version());
   app.require_subcommand(0, 1);
-  app.footer(
-      "Wherever a matrix is wanted, it is a Matrix Market file or a generator (tulle gen --list).\n"
-      "TULLE_THREADS sets the number of threads, TULLE_ISA the instruction set.");
+  app.footer("Wherever a matrix is wanted, it is a file (Matrix Market, edge list, METIS, "
+             "Harwell-Boeing,\n"
+             "npz, PETSc; told by content and name) or a generator (tulle gen --list).\n"
+             "TULLE_THREADS sets the number of threads, TULLE_ISA the instruction set.");
   tulle::app::add_info_command(app);
   tulle::app::add_gen_command(app);
   tulle::app::add_convert_command(app);

@@ -33,17 +33,33 @@ any_matrix generate_natural(gen::recipe const& recipe, std::string const& value,
   return generate_as(with_value(value, type_tag::f64_i64), recipe, where);
 }
 
-any_matrix read_as(type_tag t, std::string const& path, read_options const& options,
-                   bool file_order) {
+any_matrix read_as(type_tag t, matrix_file& file, bool file_order) {
   return visit(t, [&](auto types) -> any_matrix {
     using T = decltype(types);
     using V = typename T::value;
     using I = typename T::index;
     using O = typename T::offset;
     if (file_order)
-      return read_matrix_market_coo<V, I, O>(path, options);
-    return read_matrix_market<V, I, O>(path, options);
+      return file.to_coo<V, I, O>();
+    return file.to_csr<V, I, O>();
   });
+}
+
+// "metis:a.txt" is a.txt and what is known of it; edges0 and edges1 say what ids start at.
+std::pair<std::string, file_hint> split_kind(std::string const& spec) {
+  std::size_t const colon = spec.find(':');
+  if (colon != std::string::npos) {
+    std::string const word = spec.substr(0, colon);
+    std::string const path = spec.substr(colon + 1);
+    if (word == "edges0" || word == "edges1")
+      return {path,
+              {.kind = file_kind::edges,
+               .ids = word == "edges0" ? node_ids::from_0 : node_ids::from_1}};
+    for (file_kind const k : all_file_kinds)
+      if (word == name(k))
+        return {path, {.kind = k}};
+  }
+  return {spec, {}};
 }
 
 std::string file_name(std::string const& path) {
@@ -119,21 +135,21 @@ loaded load(std::string const& spec, load_options const& options) {
                         ? generate_as(*options.type, recipe, options.where)
                         : generate_natural(recipe, options.value, options.wide, options.where);
   } else {
-    result.name = file_name(spec);
+    auto const [path, hint] = split_kind(spec);
+    result.name = file_name(path);
     progress shown("reading " + result.name);
-    std::string const path = rereadable(spec); // the header first, then all
-    result.header.emplace();
-    read_options const how{.symmetry = options.symmetry,
-                           .duplicates = options.duplicates,
-                           .threads = options.where.threads,
-                           .memory = options.where.memory,
-                           .progress = {&progress::call, &shown},
-                           .header = &*result.header};
-    type_tag const type =
-        options.type ? *options.type
-                     : with_value(options.value,
-                                  natural_type(read_matrix_market_header(path), options.wide));
-    result.matrix = read_as(type, path, how, options.file_order);
+    matrix_file file(rereadable(path),
+                     {.symmetry = options.symmetry,
+                      .duplicates = options.duplicates,
+                      .threads = options.where.threads,
+                      .memory = options.where.memory,
+                      .progress = {&progress::call, &shown}},
+                     hint);
+    result.header = file.header();
+    result.kind = file.kind();
+    type_tag const natural = natural_type(file.header(), options.wide);
+    result.matrix = read_as(options.type ? *options.type : with_value(options.value, natural), file,
+                            options.file_order);
     if (!options.file_order)
       check_columns(path, result.matrix);
   }

@@ -3,7 +3,7 @@
 /// Where the command line's matrices come from: a file or a generator.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
-#include "tulle/io/matrix_market.hpp"
+#include "tulle/io/read.hpp"
 
 #include <optional>
 #include <string>
@@ -29,13 +29,14 @@ struct loaded {
   any_matrix matrix; ///< csr, or coo where file_order was asked for
   std::string name;  ///< the file's name without its folders, or the generator's text
   std::optional<matrix_market_header> header; ///< of a file
+  std::optional<file_kind> kind;              ///< of a file
   double seconds = 0;                         ///< that it took
 };
 
-/// `gen:...` by tulle::generate, anything else as the path of a Matrix Market file, "-" being
-/// standard input. Shows progress on a terminal. A file with more rows or columns than most_rows()
-/// of its entries is errc::io, since commands have vectors of that length, unless file_order is
-/// set.
+/// `gen:...` by tulle::generate, anything else as the path of a matrix file of any kind, "-" being
+/// standard input. The kind may be said: `metis:PATH`, `edges0:PATH` and so on. Shows progress on a
+/// terminal. A file with more rows or columns than most_rows() of its entries is errc::io, since
+/// commands have vectors of that length, unless file_order is set.
 loaded load(std::string const& spec, load_options const& options = {});
 
 /// Whether a spec names a generator.

@@ -17,6 +17,7 @@
 #include "tulle/format/sparse_vector.hpp"
 #include "tulle/gen/generate.hpp"
 #include "tulle/io/matrix_market.hpp"
+#include "tulle/io/read.hpp"
 #include "tulle/op/add.hpp"
 #include "tulle/op/assemble.hpp"
 #include "tulle/op/convert.hpp"

@@ -11,7 +11,7 @@
 #include "tulle/format/detail/counting_sort.hpp"
 #include "tulle/format/detail/without_empty.hpp"
 
-#include "io/matrix_market_parse.hpp"
+#include "io/from_triplets.hpp"
 
 #include <limits>
 #include <new>
@@ -395,25 +395,32 @@ void check_types(text_source const& source, parsed_header const& head) {
   check(h.cols, "columns");
 }
 
+/// What is behind a header.
+template <class V, class I, class Build>
+auto read_rest(text_source& source, parsed_header const& head, read_options const& options,
+               int threads, Build build) {
+  check_types<V, I>(source, head);
+  auto t = parse_entries<V, I>(source, head, options, threads);
+  check_array_diagonal(source, head.header, t);
+  return build(source, head.header, entries<V, I>(std::move(t), head.header, options), options,
+               threads);
+}
+
+int threads_of(read_options const& options) {
+  return detail::threads_of(options.threads);
+}
+
 /// Build is to_csr or to_coo.
 template <class V, class I, class Build>
 auto read(text_input from, read_options const& options, Build build) {
   try {
-    detail::stoppable const here;
-    int const threads = detail::threads_of(options.threads);
-    // A few chunks for each thread, so that it matters little who is late; not more, since two such
-    // blocks are held.
-    std::size_t const block = std::min(checked_mul(std::max<std::size_t>(options.chunk_bytes, 1),
-                                                   2 * static_cast<std::size_t>(threads)),
-                                       most_line);
-    text_source source(
-        from, {.block_bytes = block, .max_bytes = options.max_bytes, .memory = options.memory});
+    stoppable const here;
+    int const threads = threads_of(options);
+    text_source source(from, {.block_bytes = block_bytes(options),
+                              .max_bytes = options.max_bytes,
+                              .memory = options.memory});
     parsed_header head = read_header(source);
-    check_types<V, I>(source, head);
-    auto t = parse_entries<V, I>(source, head, options, threads);
-    check_array_diagonal(source, head.header, t);
-    auto result = build(source, head.header, entries<V, I>(std::move(t), head.header, options),
-                        options, threads);
+    auto result = read_rest<V, I>(source, head, options, threads, build);
     if (options.header)
       *options.header = std::move(head.header);
     return result;
@@ -424,6 +431,38 @@ auto read(text_input from, read_options const& options, Build build) {
 }
 
 } // namespace
+
+std::size_t block_bytes(read_options const& options) {
+  // A few chunks for each thread, so that it matters little who is late; not more, since two such
+  // blocks are held.
+  return std::min(checked_mul(std::max<std::size_t>(options.chunk_bytes, 1),
+                              2 * static_cast<std::size_t>(threads_of(options))),
+                  most_line);
+}
+
+template <class V, class I, class O>
+csr<V, I, O> csr_behind(text_source& source, parsed_header const& head,
+                        read_options const& options) {
+  return read_rest<V, I>(source, head, options, threads_of(options), to_csr<V, I, O>);
+}
+template <class V, class I, class O>
+coo<V, I, O> coo_behind(text_source& source, parsed_header const& head,
+                        read_options const& options) {
+  return read_rest<V, I>(source, head, options, threads_of(options), to_coo<V, I, O>);
+}
+template <class V, class I, class O>
+csr<V, I, O> csr_of(text_source const& source, matrix_market_header const& h, triplets<V, I> t,
+                    read_options const& options) {
+  return to_csr<V, I, O>(source, h, entries<V, I>(std::move(t), h, options), options,
+                         threads_of(options));
+}
+template <class V, class I, class O>
+coo<V, I, O> coo_of(text_source const& source, matrix_market_header const& h, triplets<V, I> t,
+                    read_options const& options) {
+  return to_coo<V, I, O>(source, h, entries<V, I>(std::move(t), h, options), options,
+                         threads_of(options));
+}
+
 } // namespace detail
 
 std::int64_t most_rows(std::uint64_t entries) noexcept {
@@ -455,7 +494,15 @@ coo<V, I, O> read_matrix_market_coo(std::istream& in, read_options const& option
   template csr<V, I, O> read_matrix_market<V, I, O>(std::string const&, read_options const&);      \
   template csr<V, I, O> read_matrix_market<V, I, O>(std::istream&, read_options const&);           \
   template coo<V, I, O> read_matrix_market_coo<V, I, O>(std::string const&, read_options const&);  \
-  template coo<V, I, O> read_matrix_market_coo<V, I, O>(std::istream&, read_options const&);
+  template coo<V, I, O> read_matrix_market_coo<V, I, O>(std::istream&, read_options const&);       \
+  template csr<V, I, O> detail::csr_behind(text_source&, parsed_header const&,                     \
+                                           read_options const&);                                   \
+  template coo<V, I, O> detail::coo_behind(text_source&, parsed_header const&,                     \
+                                           read_options const&);                                   \
+  template csr<V, I, O> detail::csr_of(text_source const&, matrix_market_header const&,            \
+                                       triplets<V, I>, read_options const&);                       \
+  template coo<V, I, O> detail::coo_of(text_source const&, matrix_market_header const&,            \
+                                       triplets<V, I>, read_options const&);
 TULLE_TYPES(TULLE_INSTANTIATE)
 TULLE_BASIC_TYPES(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE

@@ -381,6 +381,29 @@ text_range text_source::block() {
   return out;
 }
 
+text_range text_source::peek(std::size_t n) {
+  while (static_cast<std::size_t>(end_ - begin_) < n && fill()) {
+  }
+  return {begin_, begin_ + std::min(n, static_cast<std::size_t>(end_ - begin_))};
+}
+
+text_range text_source::rest() {
+  auto used = static_cast<std::size_t>(end_ - begin_);
+  if (!at_end_) {
+    auto& buffer = buffer_[current_];
+    std::memmove(buffer.data(), begin_, used);
+    for (used = read_into(buffer, used); !at_end_; used = read_into(buffer, used)) {
+      array<char> larger(checked_mul(buffer.size(), 2), limits_.memory);
+      std::memcpy(larger.data(), buffer.data(), used);
+      buffer.swap(larger);
+    }
+    begin_ = buffer.data();
+  }
+  text_range const out{begin_, begin_ + used};
+  begin_ = end_ = out.end;
+  return out;
+}
+
 void text_source::prefetch() noexcept {
   if (!reader_ || at_end_)
     return;

@@ -60,6 +60,10 @@ public:
   /// All whole lines at hand, each ended by a newline (the last of the file gets one); empty at the
   /// end.
   text_range block();
+  /// The first unread bytes, n of them or all there are; they stay unread.
+  text_range peek(std::size_t n);
+  /// All unread bytes, in memory or mapped: for files that are no text.
+  text_range rest();
   /// Reads ahead while the block is in use, from any one thread. What goes wrong is thrown by the
   /// next block().
   void prefetch() noexcept;
