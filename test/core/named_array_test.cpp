@@ -2,7 +2,6 @@
 
 // The arrays of any matrix by name.
 #include "tulle/core/named_array.hpp"
-
 #include "tulle/op/convert.hpp"
 
 #include "support/expect.hpp"
@@ -44,8 +43,11 @@ TEST(named_array, bytes_of_all_are_those_of_the_matrix) {
     std::size_t bytes = 0;
     for (named_array const& one : arrays(a)) {
       EXPECT_STRNE(one.name, "");
-      std::size_t const each[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16};
-      bytes += one.size * each[static_cast<std::size_t>(one.element)];
+      bytes += one.bytes();
+      visit(one, [&](auto const& all) {
+        EXPECT_EQ(all.size_bytes(), one.bytes());
+        EXPECT_EQ(static_cast<void const*>(all.data()), one.data);
+      });
     }
     EXPECT_EQ(bytes, a.bytes()) << name(a.format());
   });
@@ -62,20 +64,22 @@ TEST(named_array, elements_have_the_types_of_the_matrix) {
 
 TEST(named_array, says_what_is_wrong) {
   any_matrix const m = example();
-  EXPECT_TRUE(fails_with(errc::unsupported, {"'ia'", "row_ptr, col, val"},
-                         [&] { array_of(m, "ia"); }));
+  EXPECT_TRUE(
+      fails_with(errc::unsupported, {"'ia'", "row_ptr, col, val"}, [&] { array_of(m, "ia"); }));
   EXPECT_TRUE(fails_with(errc::unsupported, {"val", "type f64, not f32"},
                          [&] { array_of(m, "val").as<float>(); }));
   EXPECT_TRUE(fails_with(errc::bad_structure, {"no matrix"}, [] { arrays(matrix_ref()); }));
   matrix_ref wrong = m.ref();
   wrong.format = format::csr5;
   wrong.type = type_tag::c64_i32;
-  EXPECT_TRUE(fails_with(errc::unsupported, {"csr5 is not built for c64_i32"},
-                         [&] { arrays(wrong); }));
+  EXPECT_TRUE(
+      fails_with(errc::unsupported, {"csr5 is not built for c64_i32"}, [&] { arrays(wrong); }));
 }
 
 template <class T>
-concept has_arrays = requires(T&& m) { arrays(static_cast<T&&>(m)); };
+concept has_arrays = requires(T&& m) {
+  arrays(static_cast<T&&>(m));
+};
 static_assert(has_arrays<any_matrix const&> && has_arrays<any_matrix&> && !has_arrays<any_matrix>,
               "arrays of a temporary would dangle");
 

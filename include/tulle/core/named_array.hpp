@@ -26,6 +26,11 @@ constexpr char const* name(element_type e) {
   return names[static_cast<std::size_t>(e)];
 }
 
+constexpr std::size_t bytes_of(element_type e) {
+  constexpr std::size_t bytes[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16};
+  return bytes[static_cast<std::size_t>(e)];
+}
+
 /// The element_type of a C++ type: of int, element_type::i32.
 template <class T>
 constexpr element_type element_type_of() {
@@ -54,6 +59,7 @@ struct named_array {
   void const* data = nullptr; ///< where the matrix is: in host or in device memory
   std::size_t size = 0;       ///< elements
 
+  std::size_t bytes() const { return size * bytes_of(element); }
   /// The array as elements of type T. errc::unsupported where it has elements of another type.
   template <class T>
   std::span<T const> as() const {
@@ -63,6 +69,38 @@ struct named_array {
     return {static_cast<T const*>(data), size};
   }
 };
+
+/// f(std::span<T const>) for the type T that the array has.
+template <class F>
+decltype(auto) visit(named_array const& a, F&& f) {
+  switch (a.element) {
+  case element_type::i8:
+    return f(a.as<std::int8_t>());
+  case element_type::i16:
+    return f(a.as<std::int16_t>());
+  case element_type::i32:
+    return f(a.as<std::int32_t>());
+  case element_type::i64:
+    return f(a.as<std::int64_t>());
+  case element_type::u8:
+    return f(a.as<std::uint8_t>());
+  case element_type::u16:
+    return f(a.as<std::uint16_t>());
+  case element_type::u32:
+    return f(a.as<std::uint32_t>());
+  case element_type::u64:
+    return f(a.as<std::uint64_t>());
+  case element_type::f32:
+    return f(a.as<float>());
+  case element_type::f64:
+    return f(a.as<double>());
+  case element_type::c32:
+    return f(a.as<std::complex<float>>());
+  case element_type::c64:
+    return f(a.as<std::complex<double>>());
+  }
+  __builtin_unreachable();
+}
 
 /// All arrays of the matrix, in the order in which its format lists them. One that this matrix does
 /// not need has size 0. errc::bad_structure where there is no matrix.
