@@ -25,7 +25,7 @@ struct options {
   std::string with = "shift";           ///< of add: shift, same, transpose
   int threads = 0;
   std::string sweep; ///< "threads=1,2,4"
-  std::string json;
+  std::string json; ///< a file; "-": standard output; empty: none
   effort how = effort::normal;
   bool cold = false;
 };
