@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
   tulle::app::add_info_command(app);
   tulle::app::add_gen_command(app);
   tulle::app::add_convert_command(app);
+  tulle::app::add_show_command(app);
   tulle::app::add_spy_command(app);
   tulle::app::add_recommend_command(app);
   tulle::app::add_verify_command(app);

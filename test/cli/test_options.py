@@ -11,6 +11,7 @@ CALLS = {
     "info": ["gen:poisson2d5:9"],
     "gen": ["--list"],
     "convert": ["gen:poisson2d5:9", "OUT.mtx"],
+    "show": ["gen:poisson2d5:3"],
     "spy": ["gen:poisson2d5:9", "-o", "OUT.png"],
     "recommend": ["gen:poisson2d5:9"],
     "verify": ["gen:dense:3"],
@@ -75,12 +76,12 @@ class Json(CommandLine):
             self.bad(*call, f"--json={there}", expect=[there, "cannot be written"])
 
     def test_errors_are_one_line_on_stderr(self):
-        for command in ("info", "recommend", "solve"):
+        for command in ("info", "show", "recommend", "solve"):
             self.assertEqual(self.bad(command, self.path("none.mtx"), "--json", expect=["none.mtx"]), "")
 
 
 class Threads(CommandLine):
-    COMMANDS = ["info", "gen", "convert", "spy", "recommend", "solve"]
+    COMMANDS = ["info", "gen", "convert", "show", "spy", "recommend", "solve"]
 
     def call(self, command):
         if command == "bench":
