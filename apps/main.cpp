@@ -93,6 +93,7 @@ int main(int argc, char** argv) {
   tulle::bench::add_bench_command(app);
   tulle::app::add_solve_command(app);
   tulle::app::add_devices_command(app);
+  tulle::app::add_completion_command(app);
 
   try {
     app.parse(argc, argv);

@@ -26,7 +26,7 @@ class Json(CommandLine):
         return [command, *(a.replace("OUT", self.path("out")) for a in CALLS[command])]
 
     def test_every_command_is_here(self):
-        self.assertEqual(set(CALLS) | {"bench"}, set(COMMANDS))
+        self.assertEqual(set(CALLS) | {"bench", "completion"}, set(COMMANDS))
 
     def test_without_a_file_it_is_all_of_standard_output(self):
         for command in CALLS:
