@@ -18,7 +18,7 @@ test: build/release/.built
 	ctest --preset release
 
 bench: build/release/.built
-	build/release/apps/tulle bench spmv --suite generated --json build/bench.json
+	build/release/apps/tulle bench spmv --suite generated --json=build/bench.json
 	build/release/apps/tulle bench report build/bench.json -o build/bench.html
 
 bench-peers: setup

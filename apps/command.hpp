@@ -15,6 +15,9 @@ void add_recommend_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 void add_solve_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
+void add_show_command(CLI::App& app);
+/// Added last: the script knows the commands of its application.
+void add_completion_command(CLI::App& app);
 
 /// What a MATRIX argument may be, for every command's help.
 inline constexpr char const* matrix_help =

@@ -4,8 +4,8 @@
 #include "tulle/op/transpose.hpp"
 
 #include "apps/command.hpp"
-#include "apps/support/json.hpp"
 #include "apps/support/matrix.hpp"
+#include "apps/support/options.hpp"
 #include "apps/support/progress.hpp"
 #include "apps/support/text.hpp"
 
@@ -20,7 +20,8 @@ namespace mm = matrix_market;
 
 struct convert_options {
   std::string in, out, value, symmetry = "keep", duplicates = "keep";
-  bool transpose = false, pattern = false, gzip = false, json = false;
+  bool transpose = false, pattern = false, gzip = false;
+  json_output json;
 };
 
 // What the written file's banner says.
@@ -50,8 +51,8 @@ write_options choose(convert_options const& o, loaded const& from) {
 
 void run(convert_options const& o) {
   bool const to_stdout = o.out == "-";
-  if (to_stdout && o.json)
-    throw CLI::ValidationError("--json needs OUT other than standard output");
+  check_matrix_file(o.out);
+  check_one_on_stdout(o.json, to_stdout);
   loaded from =
       load(o.in, {.value = o.value,
                   .duplicates = o.duplicates == "sum" ? on_duplicates::sum : on_duplicates::keep,
@@ -80,17 +81,17 @@ void run(convert_options const& o) {
   });
   std::chrono::duration<double> const took = std::chrono::steady_clock::now() - start;
   if (o.json)
-    print({{"input", o.in},
-           {"output", o.out},
-           {"rows", written.rows},
-           {"cols", written.cols},
-           {"entries", written.entries},
-           {"field", name(written.field)},
-           {"symmetry", name(written.symmetry)},
-           {"type", name(from.matrix.type())},
-           {"read_seconds", from.seconds},
-           {"write_seconds", took.count()}});
-  else if (!to_stdout)
+    o.json.print({{"input", o.in},
+                  {"output", o.out},
+                  {"rows", written.rows},
+                  {"cols", written.cols},
+                  {"entries", written.entries},
+                  {"field", name(written.field)},
+                  {"symmetry", name(written.symmetry)},
+                  {"type", name(from.matrix.type())},
+                  {"read_seconds", from.seconds},
+                  {"write_seconds", took.count()}});
+  if (!o.json.alone() && !to_stdout)
     fmt::print("{}: {} x {}, {} entries, {} {}\n", o.out,
                count_text(static_cast<std::uint64_t>(written.rows)),
                count_text(static_cast<std::uint64_t>(written.cols)),
@@ -104,15 +105,16 @@ void add_convert_command(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("convert", "Rewrite a matrix as a Matrix Market file");
   auto const o = std::make_shared<convert_options>();
-  command->add_option("IN", o->in, matrix_help)->required();
+  command->add_option("MATRIX", o->in, matrix_help)->required();
   command
       ->add_option("OUT", o->out,
                    "Matrix Market file; compressed if it ends in .gz; - for standard output")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   command
       ->add_option(
           "--symmetry", o->symmetry,
-          "keep: one triangle where IN has one, its duplicates summed; expand: both triangles")
+          "keep: one triangle where MATRIX has one, its duplicates summed; expand: both triangles")
       ->check(CLI::IsMember({"keep", "expand"}))
       ->capture_default_str();
   command
@@ -122,10 +124,10 @@ void add_convert_command(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--transpose", o->transpose, "Write the transpose, row by row");
   command->add_flag("--pattern", o->pattern, "Leave the values out");
-  command->add_option("--value", o->value, "Type of the values; as IN has them if left out")
-      ->check(CLI::IsMember(value_names()));
+  add_value_option(*command, o->value);
   command->add_flag("--gzip", o->gzip, "Compress, whatever OUT is called");
-  command->add_flag("--json", o->json, "Print JSON");
+  add_threads_option(*command);
+  add_json_option(*command, o->json);
   command->footer("Comments are kept.\n\n"
                   "Examples:\n"
                   "  tulle convert a.mtx a.mtx.gz\n"

@@ -3,8 +3,8 @@
 // tulle info: what kind of matrix is this?
 #include "apps/analysis.hpp"
 #include "apps/command.hpp"
-#include "apps/support/json.hpp"
 #include "apps/support/matrix.hpp"
+#include "apps/support/options.hpp"
 #include "apps/support/progress.hpp"
 #include "apps/support/text.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 struct info_options {
   std::string matrix;
-  bool json = false;
+  json_output json;
   bool exact = false;
 };
 
@@ -263,8 +263,8 @@ void run(info_options const& o) {
   auto const memory = bytes_by_format(matrix, o.exact);
   shown.clear();
   if (o.json)
-    print(to_json(from, found, memory));
-  else
+    o.json.print(to_json(from, found, memory));
+  if (!o.json.alone())
     print_text(from, found, memory);
 }
 
@@ -276,7 +276,8 @@ void add_info_command(CLI::App& app) {
   command->add_option("MATRIX", o->matrix, matrix_help)->required();
   command->add_flag("--exact", o->exact,
                     "Convert to every format to see its memory, however large the matrix");
-  command->add_flag("--json", o->json, "Print JSON");
+  add_threads_option(*command);
+  add_json_option(*command, o->json);
   command->footer("Examples:\n"
                   "  tulle info bcsstk13.mtx.gz\n"
                   "  tulle info gen:rmat:18:16 --json");

@@ -30,7 +30,7 @@ struct options {
   int threads = 0;
   std::size_t memory = 0; ///< bytes that contestants may hold together; 0: by what is available
   std::string sweep;      ///< "threads=1,2,4"
-  std::string json;
+  std::string json;       ///< a file; "-": standard output; empty: none
   effort how = effort::normal;
   bool cold = false;
   /// Told the records of each group of contestants when they are there. May be empty.

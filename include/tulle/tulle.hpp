@@ -7,6 +7,7 @@
 #include "tulle/core/device_matrix.hpp"
 #include "tulle/core/error.hpp"
 #include "tulle/core/machine.hpp"
+#include "tulle/core/named_array.hpp"
 #include "tulle/core/parallel.hpp"
 #include "tulle/core/recycling.hpp"
 #include "tulle/core/stop.hpp"

@@ -13,6 +13,7 @@
 
 #include "core/at_fork.hpp"
 #include "core/stop.hpp"
+#include "core/threads.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -242,6 +243,12 @@ struct pool {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+#ifdef __linux__
+    // Not those of the caller, which may be bound to one of them.
+    cpu_set_t const& where = allowed_processors();
+    if (CPU_COUNT(&where) > 0)
+      pthread_attr_setaffinity_np(&attributes, sizeof where, &where);
+#endif
     sigset_t all;
     sigset_t before;
     sigfillset(&all); // signals are for the threads of the caller

@@ -4,6 +4,8 @@
 #include "tulle/core/fail.hpp"
 #include "tulle/core/parallel.hpp"
 
+#include "core/threads.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -11,10 +13,8 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
-#ifdef __linux__
-#include <sched.h>
-#endif
 
 namespace tulle {
 namespace {
@@ -31,12 +31,20 @@ int number_in(char const* text, char const*& rest) {
   return error == std::errc() && n >= 1 && n <= most_threads ? n : 0;
 }
 
-// Processors that this process may run on.
-int allowed_processors() {
 #ifdef __linux__
+cpu_set_t processors_of_this_thread() {
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return CPU_COUNT(&set);
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  return set;
+}
+cpu_set_t const when_loaded = processors_of_this_thread();
+#endif
+
+int count_processors() {
+#ifdef __linux__
+  if (int const n = CPU_COUNT(&detail::allowed_processors()); n > 0)
+    return n;
 #endif
   return static_cast<int>(std::thread::hardware_concurrency());
 }
@@ -68,7 +76,7 @@ int unlimited_default() {
       if (int const n = number_in(text, rest); n != 0)
         return n;
     int const time = allowed_time();
-    int const processors = allowed_processors();
+    int const processors = count_processors();
     return std::clamp(time > 0 ? std::min(time, processors) : processors, 1, most_threads);
   }();
   return found;
@@ -89,6 +97,17 @@ int limit_threads(int n) {
 }
 
 namespace detail {
+
+#ifdef __linux__
+cpu_set_t const& allowed_processors() {
+  static cpu_set_t const found = [] {
+    char const* const bind = std::getenv("OMP_PROC_BIND");
+    bool const is_bound = bind && std::string_view(bind) != "false";
+    return is_bound ? when_loaded : processors_of_this_thread();
+  }();
+  return found;
+}
+#endif
 
 std::size_t work_per_thread() noexcept {
   return least_work.load(std::memory_order_relaxed);
