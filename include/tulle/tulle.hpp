@@ -23,6 +23,7 @@
 #include "tulle/op/galerkin_device.hpp"
 #include "tulle/op/level1.hpp"
 #include "tulle/op/optimize.hpp"
+#include "tulle/op/select.hpp"
 #include "tulle/op/spgemm.hpp"
 #include "tulle/op/spgemm_aat.hpp"
 #include "tulle/op/spgemm_device.hpp"
