@@ -19,6 +19,7 @@
 #include "tulle/op/assemble.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/dense_level1.hpp"
+#include "tulle/op/diagonal.hpp"
 #include "tulle/op/galerkin.hpp"
 #include "tulle/op/galerkin_device.hpp"
 #include "tulle/op/level1.hpp"
