@@ -25,6 +25,7 @@
 #include "tulle/op/level1.hpp"
 #include "tulle/op/optimize.hpp"
 #include "tulle/op/select.hpp"
+#include "tulle/op/set_rows.hpp"
 #include "tulle/op/spgemm.hpp"
 #include "tulle/op/spgemm_aat.hpp"
 #include "tulle/op/spgemm_device.hpp"
