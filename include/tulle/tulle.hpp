@@ -34,6 +34,7 @@
 #include "tulle/op/spgemm_over_device.hpp"
 #include "tulle/op/spmm.hpp"
 #include "tulle/op/spmv.hpp"
+#include "tulle/op/spmv_over.hpp"
 #include "tulle/op/transpose.hpp"
 #include "tulle/solve/cg.hpp"
 #include "tulle/view/dense.hpp"
