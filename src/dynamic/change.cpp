@@ -370,19 +370,24 @@ void insert_late(S& s, sorted_batch<V, I> const& b) {
   std::swap(s.a, next);
 }
 
+/// False, and nothing is changed, where the matrix is no longer of the size that b was made for.
 template <class S, class V, class I>
-void apply(S& s, change kind, sorted_batch<V, I> const& b) {
+bool apply(S& s, change kind, sorted_batch<V, I> const& b, extent<I> size) {
   std::lock_guard const one_at_a_time(s.writers);
+  if (size != extent<I>{s.a.rows, s.a.cols})
+    return false;
   if (kind == change::insert && suits_late(s.o) && b.n >= s.o.late_from) {
-    if (!s.a.row_ptr.empty())
-      return insert_late(s, b);
+    if (!s.a.row_ptr.empty()) {
+      insert_late(s, b);
+      return true;
+    }
     if (b.n >= s.a.entries / late_part) { // rows are moved all at once
       check_places<I>(s.a.entries + b.n, s.o.limit);
       auto const compact = s.rearranged(s.a, {.compact = true});
       auto next = settled(compact, *joined(compact, b, s.o), s.o);
       auto const alone = s.changing();
       std::swap(s.a, next);
-      return;
+      return true;
     }
   }
   auto next = s.tidied(kind != change::insert || s.o.duplicates == on_duplicate::combine);
@@ -398,6 +403,7 @@ void apply(S& s, change kind, sorted_batch<V, I> const& b) {
     std::swap(s.a, *next);
   else
     c.make();
+  return true;
 }
 
 template <class S, class V, class I>
@@ -405,13 +411,23 @@ void apply(S& s, change kind, std::span<I const> row, std::span<I const> col,
            std::span<V const> val) {
   char const* const op = names[static_cast<std::size_t>(kind)];
   check_lengths(op, row.size(), col.size(), val.size());
-  check_indices(op, row.data(), col.data(), row.size(), s.rows, s.cols, s.o.where.threads);
-  if (row.empty())
-    return;
-  apply(s, kind,
-        sorted_batch<V, I>(row.data(), col.data(), val.data(), row.size(), s.rows, s.cols,
-                           kind != change::insert || s.o.duplicates == on_duplicate::combine,
-                           s.o.where));
+  for (bool done = row.empty(); !done;) { // again where the matrix was resized meanwhile
+    extent<I> const size = s.size();
+    check_indices(op, row.data(), col.data(), row.size(), size.rows, size.cols, s.o.where.threads);
+    done = apply(s, kind,
+                 sorted_batch<V, I>(
+                     row.data(), col.data(), val.data(), row.size(), size.rows, size.cols,
+                     kind != change::insert || s.o.duplicates == on_duplicate::combine, s.o.where),
+                 size);
+  }
+}
+
+template <class V, class I>
+void check_merged(csr_view<V, I, I> const& b, extent<I> size) {
+  if (size != extent<I>{b.rows, b.cols})
+    fail(errc::shape_mismatch, "merge: B is %lld x %lld, A is %lld x %lld",
+         static_cast<long long>(b.rows), static_cast<long long>(b.cols),
+         static_cast<long long>(size.rows), static_cast<long long>(size.cols));
 }
 
 } // namespace
@@ -441,11 +457,12 @@ void dynamic_csr<V, I>::scale_rows(std::span<I const> row, std::span<V const> fa
   state& s = get();
   if (row.size() != factor.size())
     fail(errc::shape_mismatch, "scale_rows: %zu rows, %zu factors", row.size(), factor.size());
+  auto const size = s.size();
   for (std::size_t k = 0; k < row.size(); ++k)
-    if (row[k] < 0 || row[k] >= s.rows)
+    if (row[k] < 0 || row[k] >= size.rows)
       fail(errc::bad_structure, "scale_rows: row[%zu] is %lld, outside [0, %lld)", k,
-           static_cast<long long>(row[k]), static_cast<long long>(s.rows));
-  if (row.empty() || s.cols == 0)
+           static_cast<long long>(row[k]), static_cast<long long>(size.rows));
+  if (row.empty() || size.cols == 0)
     return;
   array<I> const first(row.size(), I(0), s.o.where.memory);
   dynamic::apply<state, V, I>(get(), dynamic::change::scale, row, first, factor);
@@ -454,10 +471,8 @@ void dynamic_csr<V, I>::scale_rows(std::span<I const> row, std::span<V const> fa
 template <class V, class I>
 void dynamic_csr<V, I>::merge(csr_view<V, I, I> b) {
   state& s = get();
-  if (b.rows != s.rows || b.cols != s.cols)
-    fail(errc::shape_mismatch, "merge: B is %lld x %lld, A is %lld x %lld",
-         static_cast<long long>(b.rows), static_cast<long long>(b.cols),
-         static_cast<long long>(s.rows), static_cast<long long>(s.cols));
+  auto const size = s.size();
+  dynamic::check_merged(b, size);
   detail::canonical<V, I, I> const c(b, s.o.where);
   auto const n = static_cast<std::size_t>(c.view.nnz);
   if (n == 0)
@@ -471,9 +486,10 @@ void dynamic_csr<V, I>::merge(csr_view<V, I, I> b) {
       std::fill(row.data() + c.view.row_ptr[i], row.data() + c.view.row_ptr[i + 1],
                 static_cast<I>(i));
   });
-  dynamic::apply(s, dynamic::change::insert,
-                 dynamic::sorted_batch<V, I>(row.data(), c.view.col, c.view.val, n, s.rows, s.cols,
-                                             true, s.o.where));
+  dynamic::sorted_batch<V, I> const batch(row.data(), c.view.col, c.view.val, n, b.rows, b.cols,
+                                          true, s.o.where);
+  while (!dynamic::apply(s, dynamic::change::insert, batch, size)) // resized meanwhile
+    dynamic::check_merged(b, s.size());
 }
 
 #define TULLE_CHANGES(tag, V, I, O)                                                                \

@@ -177,10 +177,13 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, sp
   state& s = get();
   where const w(s.o.where);
   detail::check_product(b, c, w);
-  if (b.rows != s.rows || c.cols != s.cols)
-    fail(errc::shape_mismatch, "add_product: B C is %lld x %lld, A is %lld x %lld",
-         static_cast<long long>(b.rows), static_cast<long long>(c.cols),
-         static_cast<long long>(s.rows), static_cast<long long>(s.cols));
+  auto const check_size = [&](dynamic::extent<I> size) {
+    if (size != dynamic::extent<I>{b.rows, c.cols})
+      fail(errc::shape_mismatch, "add_product: B C is %lld x %lld, A is %lld x %lld",
+           static_cast<long long>(b.rows), static_cast<long long>(c.cols),
+           static_cast<long long>(size.rows), static_cast<long long>(size.cols));
+  };
+  check_size(s.size());
   if (s.o.duplicates == on_duplicate::combine || how.method == spgemm_method::global_esc) {
     auto const product = detail::spgemm(w, b, c, how);
     return merge(product.view());
@@ -188,6 +191,7 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, sp
   detail::product_operands<V, I, I> const from(b, c, detail::which_canonical(b, c, w), w);
   auto const stages = detail::make_stages(from.a, from.b, how, w, from.limit);
   std::lock_guard const one_at_a_time(s.writers);
+  check_size({s.a.rows, s.a.cols}); // it may have been resized meanwhile
   auto next = s.tidied(false);
   dynamic::tables_for_change<V, I> tables(s, next);
   dynamic::product_change<V, I> change(next ? *next : s.a, s.o, *stages);

@@ -54,8 +54,8 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   if ((none || !a.late_ptr) && dynamic::with_csr(a, none, where, with_csr))
     return;
   std::size_t const written =
-      detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
-                          static_cast<std::size_t>(s.cols), sizeof(V), b, c);
+      detail::check_dense("spmm", false, static_cast<std::size_t>(a.rows),
+                          static_cast<std::size_t>(a.cols), sizeof(V), b, c);
   dynamic::with_csr(a, false, where, [&](csr_view<V, I, I> const& but_late) {
     auto const* const first = reinterpret_cast<char const*>(c.data);
     if (written != 0 &&

@@ -87,7 +87,7 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   rows_done const done{late.add, &late};
   plan_view p;
   auto const run = [&](spmv_kernel const& kernel, void const* view) {
-    detail::check_sizes(s.rows, s.cols, x.size(), y.size());
+    detail::check_sizes(a.rows, a.cols, x.size(), y.size());
     if (!x.data() || !y.data())
       fail(errc::bad_structure, "spmv: x or y is null");
     if (detail::overlap(x.data(), x.size() * sizeof(V), y.data(), y.size() * sizeof(V)))

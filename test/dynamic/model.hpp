@@ -76,6 +76,12 @@ struct model {
     for (std::size_t k = 0; k < b.val.size(); ++k)
       at.erase({b.row[k], b.col[k]});
   }
+  void resize(I n, I m) {
+    rows = n;
+    cols = m;
+    std::erase_if(
+        at, [=](auto const& entry) { return entry.first.first >= n || entry.first.second >= m; });
+  }
   void scale_rows(batch<V, I> const& b) {
     for (std::size_t k = 0; k < b.val.size(); ++k)
       for (auto& [place, v] : at)
