@@ -171,7 +171,7 @@ TEST(csr_from, names_the_entry_as_the_caller_counts) {
   std::vector<std::int64_t> const near{1, std::numeric_limits<std::int64_t>::min(), 2};
   refused({"col[1] is -9223372036854775808"}, from(s.row_ptr, near));
   std::vector<int> const down{1, 4, 3};
-  refused({"row_ptr"}, from(down, s.col));
+  refused({"row_ptr decreases from 4 to 3 at 2"}, from(down, s.col));
   std::vector<std::int64_t> const beyond{1, 3, 3'000'000'000};
   refused({"row_ptr[2] is 3000000000"}, from(beyond, s.col));
   std::vector<int> const few{1, 4};

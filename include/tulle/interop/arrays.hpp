@@ -15,6 +15,8 @@
 #include "tulle/format/csc.hpp"
 #include "tulle/format/csr.hpp"
 
+#include <limits>
+
 namespace tulle {
 
 struct from_options {
@@ -95,6 +97,13 @@ struct lines_from {
     // What does not fit O is refused here, what is larger than the number of entries below.
     copy_from_base(ptr_name, from_ptr.data(), n + 1, base, most - (base > 0 ? base : 0), ptr.data(),
                    where);
+    auto const told = [&](std::size_t i) { return static_cast<long long>(ptr[i]) + base; };
+    if (ptr[0] != 0)
+      fail(errc::bad_structure, "%s[0] is %lld, expected %d", ptr_name, told(0), base);
+    for (std::size_t i = 0; i < n; ++i)
+      if (ptr[i + 1] < ptr[i])
+        fail(errc::bad_structure, "%s decreases from %lld to %lld at %zu", ptr_name, told(i),
+             told(i + 1), i + 1);
     auto const entries = static_cast<std::size_t>(ptr[n]);
     from_index = from_index.or_size(entries);
     from_val = from_val.or_size(entries);
@@ -103,7 +112,6 @@ struct lines_from {
            "%s[%zu] leaves %zu entries, but there are %zu indices and %zu "
            "values",
            ptr_name, n, entries, from_index.size(), from_val.size());
-    check_pointers(ptr_name, ptr.data(), n, ptr[n]);
     check_present(index_name, from_index.data(), entries);
     check_present("val", from_val.data(), entries);
     index = array<I>(entries, where.memory);
