@@ -30,7 +30,7 @@ std::size_t device_matrix::bytes() const noexcept {
   return n;
 }
 
-device_ref device_matrix::ref() const {
+device_ref device_matrix::ref() const& {
   if (!ref_.view)
     fail(errc::bad_structure, "device_matrix: nothing has been put into it");
   return {ref_};

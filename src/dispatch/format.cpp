@@ -3,6 +3,8 @@
 
 #include "tulle/op/convert.hpp"
 
+#include "dispatch/short_offsets.hpp"
+
 #include <string>
 
 namespace tulle {
@@ -86,18 +88,32 @@ layout layout_for(format f, backend b) {
 any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {
   detail::stoppable const here;
   format const f = to.format;
-  if (!is_built(a.format, a.type) || !is_built(f, a.type))
+  bool const is_short = is_built(f, a.type);
+  if (!is_built(a.format, a.type) ||
+      !(is_short || is_built(f, dispatch::with_short_offsets(a.type))))
     fail(errc::unsupported, "convert: %s to %s is not built for %s", name(a.format), name(f),
          name(a.type));
   dispatch::check_present("convert", a);
   if (a.space != space::host)
     fail(errc::unsupported, "convert: the %s is on a device; see download()", name(a.format));
+  auto const from_csr = [&](matrix_ref const& csr) {
+    if (is_short)
+      return dispatch::ops(f, csr.type).from_csr(csr.view, to.options, where);
+    return dispatch::with_short_offsets(csr, where, [&](matrix_ref const& narrow) {
+      if (!is_built(f, narrow.type))
+        fail(errc::overflow,
+             "convert: %s is not built for %s, and the offsets of %zu entries do "
+             "not fit shorter ones",
+             name(f), name(csr.type), csr.nnz);
+      return dispatch::ops(f, narrow.type).from_csr(narrow.view, to.options, where);
+    });
+  };
   if (a.format == format::csr)
-    return dispatch::ops(f, a.type).from_csr(a.view, to.options, where);
-  any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, where);
+    return from_csr(a);
+  any_matrix const csr = dispatch::ops(a.format, a.type).to_csr(a.view, where);
   if (f == format::csr && to.options.empty())
     return csr;
-  return dispatch::ops(f, a.type).from_csr(csr.ref().view, to.options, where);
+  return from_csr(csr.ref());
 }
 
 } // namespace tulle

@@ -11,6 +11,7 @@
 #include "tulle/format/detail/symmetric.hpp"
 
 #include "dispatch/format.hpp"
+#include "dispatch/short_offsets.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -237,6 +238,12 @@ std::size_t stray_bytes(any_matrix const& m) {
   return bytes;
 }
 
+/// Whether other values of the same pattern may have no such layout, or another one.
+bool rests_on_values(layout const& l) {
+  return triangle_layout(l).is_one ||
+         (l.format == format::dia && detail::parse_options<dia_options>("dia", l.options).shared);
+}
+
 struct foretold {
   double bytes;
   experience seen;
@@ -304,6 +311,8 @@ std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_opti
   auto const look_at = [&](layout const& l) -> foretold {
     if (l.format == format::csr)
       return {static_cast<double>(detail::bytes_of(a)), experience_of(l.format)};
+    if (o.values_change && rests_on_values(l))
+      fail(errc::unsupported, "%s: rests on equal values, which will change", name(l.format));
     if constexpr (std::is_floating_point_v<V>) // others have no such layouts
       if (triangle_layout const t(l); t.is_one) {
         csr_view<V, I, O> const none;
@@ -348,10 +357,11 @@ auto with_hub(matrix_ref a, cpu const& where, F&& f) {
     csr = convert(a, format::csr, where);
     a = csr.ref();
   }
-  return visit(a.type, [&](auto types) {
-    using T = decltype(types);
-    using view = csr_view<typename T::value, typename T::index, typename T::offset>;
-    return f(*static_cast<view const*>(a.view));
+  return dispatch::with_short_offsets(a, where, [&](matrix_ref const& narrow) {
+    return visit(narrow.type, [&](auto types) {
+      using T = decltype(types);
+      return f(narrow.as<csr_view<typename T::value, typename T::index, typename T::offset>>());
+    });
   });
 }
 

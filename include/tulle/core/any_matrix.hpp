@@ -30,6 +30,20 @@ struct matrix_ref {
         rows(static_cast<std::size_t>(v.rows)), cols(static_cast<std::size_t>(v.cols)),
         nnz(static_cast<std::size_t>(v.nnz)), space(view_traits<View>::space), view(&v),
         serial(v.serial) {}
+  /// It points at the view: give that a name.
+  template <class View>
+  requires view_traits<View>::is_view explicit matrix_ref(View const&&) = delete;
+
+  /// The view inside, as in as<csr_view<double>>(); errc::unsupported where it is another.
+  template <class View>
+  requires view_traits<View>::is_view View const& as() const {
+    View const none;
+    matrix_ref const wanted(none);
+    if (!view || format != wanted.format || type != wanted.type || space != wanted.space)
+      fail(errc::unsupported, "matrix_ref: a %s of %s was asked for, it is a %s of %s",
+           name(wanted.format), name(wanted.type), view ? name(format) : "null", name(type));
+    return *static_cast<View const*>(view);
+  }
 };
 
 /// An owner of any format and built type pair. Copying copies the matrix.
@@ -66,11 +80,23 @@ public:
   std::size_t nnz() const { return ref().nnz; }
   std::size_t bytes() const { return checked().bytes(); }
   void validate() const { checked().validate(); }
-  matrix_ref ref() const { return checked().ref; }
+  matrix_ref ref() const& { return checked().ref; }
+  matrix_ref ref() const&& = delete; ///< it points into the matrix
 
-  /// New values on the same pattern, from a csr of the same type pair.
+  /// New values on the same pattern, from a csr of the same types, or of wider offsets that fit. It
+  /// is not copied.
+  void refill(matrix_ref csr, cpu const& where = {});
   void refill(any_matrix const& csr, cpu const& where = {}) { refill(csr.ref(), where); }
-  void refill(matrix_ref csr, cpu const& where = {}) { checked().refill(csr, where); }
+  template <class A>
+  requires(view_traits<A>::is_view ||
+           owner_traits<A>::is_owner) void refill(A const& csr, cpu const& where = {}) {
+    if constexpr (owner_traits<A>::is_owner) {
+      auto const view = csr.view();
+      refill(matrix_ref(view), where);
+    } else {
+      refill(matrix_ref(csr), where);
+    }
+  }
   /// The owner inside, if it is an F; else nullptr.
   template <class F>
   F const* get_if() const {
@@ -99,12 +125,9 @@ struct any_matrix::holder_of final : holder {
   std::unique_ptr<holder> clone() const override { return std::make_unique<holder_of>(matrix); }
   void refill(matrix_ref csr, cpu const& where) override {
     using traits = owner_traits<F>;
-    if (csr.format != format::csr || csr.type != traits::type)
-      fail(errc::unsupported, "refill: expected a csr of %s, found a %s of %s", name(traits::type),
-           name(csr.format), name(csr.type));
     using csr_type =
         csr_view<typename traits::value, typename traits::index, typename traits::offset>;
-    matrix.refill(*static_cast<csr_type const*>(csr.view), where);
+    matrix.refill(csr.as<csr_type>(), where);
     view = matrix.view();
   }
   void validate() const override { matrix.validate(); }

@@ -40,8 +40,22 @@ struct coo_view {
   coo_view(unchecked_t, I rows, I cols, O nnz, I const* row, I const* col, V const* val)
       : rows(rows), cols(cols), nnz(nnz), row(row), col(col), val(val) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(nnz).
-  coo_view(I rows, I cols, std::span<I const> row, std::span<I const> col,
-           std::span<V const> val) requires(S == space::host);
+  /// Arrays as csr_view takes them; one of them at least must have a size.
+  template <std::integral R, std::integral C>
+  coo_view(R row_count, C col_count, detail::lent<I> row_indices, detail::lent<I> col_indices,
+           detail::lent<V> values) requires(S == space::host)
+      : rows(narrow<I>(row_count, "coo: the number of rows")),
+        cols(narrow<I>(col_count, "coo: the number of columns")),
+        nnz(detail::lent_triplets<O>(row_indices, col_indices, values)), row(row_indices.data()),
+        col(col_indices.data()), val(values.data()) {
+    validate();
+  }
+  /// The same of so many entries, for pointers.
+  template <std::integral R, std::integral C, std::integral N>
+  coo_view(R row_count, C col_count, N entries, detail::lent<I> row_indices,
+           detail::lent<I> col_indices, detail::lent<V> values) requires(S == space::host)
+      : coo_view(row_count, col_count, row_indices.of(entries), col_indices.of(entries),
+                 values.of(entries)) {}
 
   /// f(name, pointer, size) for each array.
   template <class F>
@@ -54,6 +68,14 @@ struct coo_view {
   void validate() const;
   csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
+
+template <class R, class C, detail::lends_array P, detail::lends_array J, detail::lends_array W>
+coo_view(R, C, P const&, J const&, W const&)
+    -> coo_view<detail::lent_element<W>, detail::lent_index<J>>;
+template <class R, class C, class N, detail::lends_array P, detail::lends_array J,
+          detail::lends_array W>
+coo_view(R, C, N, P const&, J const&, W const&)
+    -> coo_view<detail::lent_element<W>, detail::lent_index<J>>;
 
 struct coo_options {};
 
@@ -87,17 +109,6 @@ struct coo {
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(coo const&, coo const&) = default;
 };
-
-template <class V, class I, class O, space S>
-coo_view<V, I, O, S>::coo_view(I rows, I cols, std::span<I const> row, std::span<I const> col,
-                               std::span<V const> val) requires(S == space::host)
-    : rows(rows), cols(cols), row(row.data()), col(col.data()), val(val.data()) {
-  if (row.size() != val.size() || col.size() != val.size())
-    fail(errc::bad_structure, "coo: %zu row indices, %zu column indices, %zu values", row.size(),
-         col.size(), val.size());
-  nnz = narrow<O>(val.size(), "number of entries");
-  validate();
-}
 
 template <class V, class I, class O, space S>
 void coo_view<V, I, O, S>::validate() const {

@@ -40,8 +40,21 @@ struct csc_view {
   csc_view(unchecked_t, I rows, I cols, O nnz, O const* col_ptr, I const* row, V const* val)
       : rows(rows), cols(cols), nnz(nnz), col_ptr(col_ptr), row(row), val(val) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(cols + nnz).
-  csc_view(I rows, I cols, std::span<O const> col_ptr, std::span<I const> row,
-           std::span<V const> val) requires(S == space::host);
+  /// Arrays as csr_view takes them.
+  template <std::integral R, std::integral C>
+  csc_view(R row_count, C col_count, detail::lent<O> pointers, detail::lent<I> indices,
+           detail::lent<V> values) requires(S == space::host)
+      : rows(narrow<I>(row_count, "csc: the number of rows")),
+        cols(narrow<I>(col_count, "csc: the number of columns")),
+        nnz(detail::lent_entries<O>("csc", rows, cols, cols, pointers, indices, values)),
+        col_ptr(pointers.data()), row(indices.data()), val(values.data()) {
+    validate();
+  }
+  /// The same of so many entries, for pointers.
+  template <std::integral R, std::integral C, std::integral N>
+  csc_view(R row_count, C col_count, N entries, detail::lent<O> pointers, detail::lent<I> indices,
+           detail::lent<V> values) requires(S == space::host)
+      : csc_view(row_count, col_count, pointers, indices.of(entries), values.of(entries)) {}
 
   /// f(name, pointer, size) for each array.
   template <class F>
@@ -54,6 +67,14 @@ struct csc_view {
   void validate() const;
   csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
+
+template <class R, class C, detail::lends_array P, detail::lends_array J, detail::lends_array W>
+csc_view(R, C, P const&, J const&, W const&)
+    -> csc_view<detail::lent_element<W>, detail::lent_index<J>, detail::lent_index<P>>;
+template <class R, class C, class N, detail::lends_array P, detail::lends_array J,
+          detail::lends_array W>
+csc_view(R, C, N, P const&, J const&, W const&)
+    -> csc_view<detail::lent_element<W>, detail::lent_index<J>, detail::lent_index<P>>;
 
 struct csc_options {};
 
@@ -88,15 +109,6 @@ struct csc {
   std::size_t bytes() const { return detail::bytes_of(view()); }
   friend bool operator==(csc const&, csc const&) = default;
 };
-
-template <class V, class I, class O, space S>
-csc_view<V, I, O, S>::csc_view(I rows, I cols, std::span<O const> col_ptr, std::span<I const> row,
-                               std::span<V const> val) requires(S == space::host)
-    : rows(rows), cols(cols), col_ptr(col_ptr.data()), row(row.data()), val(val.data()) {
-  detail::check_shape("csc", rows, cols);
-  nnz = detail::check_sizes<O>("csc", col_ptr.size(), cols, row.size(), val.size());
-  validate();
-}
 
 template <class V, class I, class O, space S>
 void csc_view<V, I, O, S>::validate() const {

@@ -24,8 +24,10 @@
 #include "tulle/core/space.hpp"
 #include "tulle/core/where.hpp"
 #include "tulle/format/detail/arrays.hpp"
+#include "tulle/format/detail/lent.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <span>
 
@@ -55,9 +57,26 @@ struct csr_view {
   csr_view() = default;
   csr_view(unchecked_t, I rows, I cols, O nnz, O const* row_ptr, I const* col, V const* val)
       : rows(rows), cols(cols), nnz(nnz), row_ptr(row_ptr), col(col), val(val) {}
-  /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
-  csr_view(I rows, I cols, std::span<O const> row_ptr, std::span<I const> col,
-           std::span<V const> val) requires(S == space::host);
+  /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz). An array is a
+  /// container, a span, a C array or a pointer (row_ptr then says how many entries there are), and
+  /// its integers may be of another type as wide: csr_from() copies others. A temporary is refused.
+  template <std::integral R, std::integral C>
+  csr_view(R row_count, C col_count, detail::lent<O> pointers, detail::lent<I> indices,
+           detail::lent<V> values) requires(S == space::host)
+      : rows(narrow<I>(row_count, "csr: the number of rows")),
+        cols(narrow<I>(col_count, "csr: the number of columns")),
+        nnz(detail::lent_entries<O>("csr", rows, cols, rows, pointers, indices, values)),
+        row_ptr(pointers.data()), col(indices.data()), val(values.data()) {
+    validate();
+  }
+  /// The same of so many entries, for pointers.
+  template <std::integral R, std::integral C, std::integral N>
+  csr_view(R row_count, C col_count, N entries, detail::lent<O> pointers, detail::lent<I> indices,
+           detail::lent<V> values) requires(S == space::host)
+      : csr_view(row_count, col_count, pointers, indices.of(entries), values.of(entries)) {}
+  /// What an owner's view() is.
+  csr_view(csr<V, I, O> const& a) requires(S == space::host);
+  csr_view(csr<V, I, O> const&& a) requires(S == space::host) = delete;
 
   /// f(name, pointer, size) for each array.
   template <class F>
@@ -74,6 +93,15 @@ struct csr_view {
   /// The same matrix with rows sorted and duplicates summed in the order they were stored.
   csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
+
+/// Of the caller's arrays, in the built types that they are or that are as wide.
+template <class R, class C, detail::lends_array P, detail::lends_array J, detail::lends_array W>
+csr_view(R, C, P const&, J const&, W const&)
+    -> csr_view<detail::lent_element<W>, detail::lent_index<J>, detail::lent_index<P>>;
+template <class R, class C, class N, detail::lends_array P, detail::lends_array J,
+          detail::lends_array W>
+csr_view(R, C, N, P const&, J const&, W const&)
+    -> csr_view<detail::lent_element<W>, detail::lent_index<J>, detail::lent_index<P>>;
 
 struct csr_options {};
 
@@ -291,13 +319,8 @@ void refill_rows(char const* name, I rows, I cols, O nnz, csr_view<V, I, O> cons
 } // namespace detail
 
 template <class V, class I, class O, space S>
-csr_view<V, I, O, S>::csr_view(I rows, I cols, std::span<O const> row_ptr, std::span<I const> col,
-                               std::span<V const> val) requires(S == space::host)
-    : rows(rows), cols(cols), row_ptr(row_ptr.data()), col(col.data()), val(val.data()) {
-  detail::check_shape("csr", rows, cols);
-  nnz = detail::check_sizes<O>("csr", row_ptr.size(), rows, col.size(), val.size());
-  validate();
-}
+csr_view<V, I, O, S>::csr_view(csr<V, I, O> const& a) requires(S == space::host)
+    : csr_view(a.view()) {}
 
 template <class V, class I, class O, space S>
 void csr_view<V, I, O, S>::validate() const {

@@ -60,8 +60,8 @@ void add(where const& w, V alpha, csr_view<V, I, O> a, V beta, dense_view<V> d);
 template <detail::hub_operand A, detail::hub_operand B>
 auto add(where const& w, value_t<A> alpha, A const& a, value_t<A> beta, B const& b,
          add_options o = {}) {
-  return detail::add(w, alpha, detail::hub_of(a, w.as_cpu()).view, beta,
-                     detail::hub_of(b, w.as_cpu()).view, o);
+  return detail::add(w, alpha, detail::built_hub_of(a, w.as_cpu()).view, beta,
+                     detail::built_hub_of(b, w.as_cpu()).view, o);
 }
 /// The same where the data is.
 template <detail::hub_operand A, detail::hub_operand B>
@@ -78,7 +78,7 @@ csr<V, I, O> const& add(add_plan<V, I, O>& plan, std::type_identity_t<V> alpha, 
 /// D = alpha A + beta D. D may not overlap the arrays of A.
 template <detail::hub_operand A>
 void add(where const& w, value_t<A> alpha, A const& a, value_t<A> beta, dense_view<value_t<A>> d) {
-  detail::add(w, alpha, detail::hub_of(a, w.as_cpu()).view, beta, d);
+  detail::add(w, alpha, detail::built_hub_of(a, w.as_cpu()).view, beta, d);
 }
 /// The same where the data is.
 template <detail::hub_operand A>

@@ -76,8 +76,8 @@ csr<V, I, O> spgemm(where const& w, V alpha, csr_view<V, I, O> a, csr_view<V, I,
 /// C = A B on the policy's backend. A and B are of one type.
 template <detail::hub_operand A, detail::hub_operand B>
 auto spgemm(where const& w, A const& a, B const& b, spgemm_options o = {}) {
-  return detail::spgemm(w, detail::hub_of(a, w.as_cpu()).view, detail::hub_of(b, w.as_cpu()).view,
-                        o);
+  return detail::spgemm(w, detail::built_hub_of(a, w.as_cpu()).view,
+                        detail::built_hub_of(b, w.as_cpu()).view, o);
 }
 /// The same where the data is.
 template <detail::hub_operand A, detail::hub_operand B>
@@ -96,9 +96,9 @@ csr<V, I, O> const& spgemm(spgemm_plan<V, I, O>& plan, A const& a, B const& b) {
 template <detail::hub_operand A, detail::hub_operand B, detail::hub_operand D>
 auto spgemm(where const& w, value_t<A> alpha, A const& a, B const& b, value_t<A> beta, D const& d,
             spgemm_options o = {}) {
-  return detail::spgemm(w, alpha, detail::hub_of(a, w.as_cpu()).view,
-                        detail::hub_of(b, w.as_cpu()).view, beta,
-                        detail::hub_of(d, w.as_cpu()).view, o);
+  return detail::spgemm(w, alpha, detail::built_hub_of(a, w.as_cpu()).view,
+                        detail::built_hub_of(b, w.as_cpu()).view, beta,
+                        detail::built_hub_of(d, w.as_cpu()).view, o);
 }
 /// The same where the data is.
 template <detail::hub_operand A, detail::hub_operand B, detail::hub_operand D>

@@ -24,7 +24,7 @@ csr<V, I, O> spgemm_aat(where const& w, csr_view<V, I, O> a, aat_options o);
 
 template <detail::hub_operand A>
 auto spgemm_aat(where const& w, A const& a, aat_options o = {}) {
-  return detail::spgemm_aat(w, detail::hub_of(a, w.as_cpu()).view, o);
+  return detail::spgemm_aat(w, detail::built_hub_of(a, w.as_cpu()).view, o);
 }
 /// The same where the data is.
 template <detail::hub_operand A>

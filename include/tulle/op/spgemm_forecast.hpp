@@ -38,8 +38,8 @@ product_forecast spgemm_forecast(where const& w, csr_view<V, I, O> a, csr_view<V
 template <detail::hub_operand A, detail::hub_operand B>
 product_forecast spgemm_forecast(where const& w, A const& a, B const& b,
                                  std::size_t samples = 1000) {
-  return detail::spgemm_forecast(w, detail::hub_of(a, w.as_cpu()).view,
-                                 detail::hub_of(b, w.as_cpu()).view, samples);
+  return detail::spgemm_forecast(w, detail::built_hub_of(a, w.as_cpu()).view,
+                                 detail::built_hub_of(b, w.as_cpu()).view, samples);
 }
 template <detail::hub_operand A, detail::hub_operand B>
 product_forecast spgemm_forecast(A const& a, B const& b, std::size_t samples = 1000) {

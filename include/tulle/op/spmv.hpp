@@ -118,11 +118,17 @@ enum class value_kind : std::uint8_t { f32, f64, c32, c64 };
 template <class V>
 concept built_value = std::is_same_v<V, float> || std::is_same_v<V, double> ||
     std::is_same_v<V, std::complex<float>> || std::is_same_v<V, std::complex<double>>;
-template <built_value V>
-inline constexpr value_kind kind_of = std::is_same_v<V, float>                 ? value_kind::f32
-                                      : std::is_same_v<V, double>              ? value_kind::f64
-                                      : std::is_same_v<V, std::complex<float>> ? value_kind::c32
-                                                                               : value_kind::c64;
+template <class V>
+constexpr value_kind built_kind() {
+  static_assert(built_value<V>, "tulle is not built for this value type; it is for float, double, "
+                                "std::complex<float> and std::complex<double>");
+  return std::is_same_v<V, float>                 ? value_kind::f32
+         : std::is_same_v<V, double>              ? value_kind::f64
+         : std::is_same_v<V, std::complex<float>> ? value_kind::c32
+                                                  : value_kind::c64;
+}
+template <class V>
+inline constexpr value_kind kind_of = built_kind<V>();
 
 /// The door into the library: checks, plans where no plan is given, runs.
 void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,

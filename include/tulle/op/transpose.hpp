@@ -55,7 +55,7 @@ csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o)
 /// A^T on the policy's backend.
 template <detail::hub_operand A>
 auto transpose(where const& w, A const& a, transpose_options o = {}) {
-  return detail::transpose(w, detail::hub_of(a, w.as_cpu()).view, o);
+  return detail::transpose(w, detail::built_hub_of(a, w.as_cpu()).view, o);
 }
 /// The same where the data is.
 template <detail::hub_operand A>

@@ -27,6 +27,14 @@ auto hub_of(A const& a, cpu const& where) {
   return hub<typename view::value, typename view::index, typename view::offset>(view_of(a), where);
 }
 
+/// For operations that the library has for the types that it is built for.
+template <hub_operand A>
+auto built_hub_of(A const& a, cpu const& where) {
+  using view = view_type<A>;
+  (void)type_of<typename view::value, typename view::index, typename view::offset>::value;
+  return hub_of(a, where);
+}
+
 /// What a plan knows of an operand: a hash of its indices, and one of where they lie, whose they are
 /// and a few of them.
 struct known_pattern {
