@@ -64,7 +64,7 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   });
   plan_view p;
   p.threads = detail::threads_for(
-      (static_cast<std::size_t>(a.entries) + static_cast<std::size_t>(s.rows)) * b.cols,
+      (static_cast<std::size_t>(a.entries) + static_cast<std::size_t>(a.rows)) * b.cols,
       where.threads);
   p.streaming = detail::passes_cache_by(c, sizeof(V));
   auto const isa = static_cast<std::size_t>(active_isa());

@@ -93,7 +93,7 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
     if (detail::overlap(x.data(), x.size() * sizeof(V), y.data(), y.size() * sizeof(V)))
       fail(errc::bad_structure, "spmv: x and y overlap");
     p.threads = detail::threads_for(
-        static_cast<std::size_t>(s.a.entries) + static_cast<std::size_t>(s.rows), where.threads);
+        static_cast<std::size_t>(s.a.entries) + static_cast<std::size_t>(a.rows), where.threads);
     p.streaming = detail::passes_cache_by(s.a.entries, sizeof(V) + sizeof(I), p.threads);
     std::size_t const bytes = kernel.prepare(view, p);
     if (bytes > where.workspace_limit)
