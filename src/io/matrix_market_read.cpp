@@ -318,15 +318,16 @@ coo<V, I, O> to_coo(text_source const& source, matrix_market_header const& h, en
                     read_options const& options, int threads) {
   cpu const where{.threads = threads, .memory = options.memory};
   if (options.duplicates == on_duplicates::sum) {
-    if (h.rows <= row_limit(options, e.stored()))
-      return coo<V, I, O>::from_csr(
-          to_csr<V, I, O>(source, h, std::move(e), options, threads).view(), {}, where);
+    if (h.rows <= row_limit(options, e.stored())) {
+      auto const rows = to_csr<V, I, O>(source, h, std::move(e), options, threads);
+      return coo<V, I, O>::from_csr(rows.view(), {}, where);
+    }
     read_options as_they_are = options;
     as_they_are.duplicates = on_duplicates::keep;
     auto const all = to_coo<V, I, O>(source, h, std::move(e), as_they_are, threads);
     array<I> label;
-    auto a = coo<V, I, O>::from_csr(without_empty(all.view(), label, where).to_csr(where).view(),
-                                    {}, where);
+    auto const rows = without_empty(all.view(), label, where).to_csr(where);
+    auto a = coo<V, I, O>::from_csr(rows.view(), {}, where);
     restore_empty(a, label, all.rows, all.cols);
     return a;
   }
