@@ -345,11 +345,13 @@ coo<V, I, O> lower_triangle(csr_view<V, I, O> a, symmetry s, cpu const& where,
 
 template <class V, class I, class O>
 coo<V, I, O> lower_triangle(coo_view<V, I, O> a, symmetry s, cpu const& where) {
-  if (a.rows <= most_rows(static_cast<std::uint64_t>(a.nnz)) || a.rows != a.cols)
-    return lower_triangle(a.to_csr(where).view(), s, where);
+  if (a.rows <= most_rows(static_cast<std::uint64_t>(a.nnz)) || a.rows != a.cols) {
+    auto const whole = a.to_csr(where);
+    return lower_triangle(whole.view(), s, where);
+  }
   array<I> label;
-  auto const small = without_empty(a, label, where);
-  auto lower = lower_triangle(small.to_csr(where).view(), s, where, label.data());
+  auto const small = without_empty(a, label, where).to_csr(where);
+  auto lower = lower_triangle(small.view(), s, where, label.data());
   restore_empty(lower, label, a.rows, a.cols);
   return lower;
 }
