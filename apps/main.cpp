@@ -48,9 +48,19 @@ public:
   std::string make_option_opts(CLI::Option const* o) const override {
     std::string text = Formatter::make_option_opts(o);
     if (auto const at = text.find(":{"); at != std::string::npos)
-      text.erase(1, at);                                  // TEXT
-    if (o->get_positional() && text.starts_with(" TEXT")) // its name says what it is
+      text.erase(1, at); // TEXT
+    // The name of an argument that goes by its place says what it is.
+    if (o->get_positional() && text.starts_with(" TEXT"))
       text.erase(0, 5);
+    struct shorter {
+      char const *check, *text;
+    };
+    for (auto const& [check, by] : {shorter{":INT in ", " in "},
+                                    {":FLOAT in ", " in "},
+                                    {":POSITIVE", " > 0"},
+                                    {":NONNEGATIVE", " >= 0"}})
+      if (auto const at = text.find(check); at != std::string::npos)
+        text.replace(at, std::string_view(check).size(), by);
     return text;
   }
 };
