@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # Each header below FOLDERS compiles as the first that a file includes; those of operations say in C++17 what is missing.
 set(file ${WORK}/header_alone.cpp)
 foreach(folder IN LISTS FOLDERS)

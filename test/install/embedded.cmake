@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # Configures a project that has tulle in it, by WAY, and compiles its own file.
 file(REMOVE_RECURSE ${BUILD})
 execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${BUILD} -DWAY=${WAY} -DTULLE=${TULLE} -DTULLE_CUDA=OFF

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # Installs BUILD, or the COMPONENTS of it, and moves all to PREFIX: nothing that is installed may name where it was.
 set(first ${PREFIX}.first)
 file(REMOVE_RECURSE ${first} ${PREFIX})

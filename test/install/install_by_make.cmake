@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # make install DESTDIR=... PREFIX=/opt/tulle puts the command and the library below DESTDIR/opt/tulle, and nothing elsewhere.
 file(REMOVE_RECURSE ${DESTDIR})
 execute_process(COMMAND make -C ${SOURCE} install PREFIX=/opt/tulle DESTDIR=${DESTDIR}

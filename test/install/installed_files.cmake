@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # What an installation holds; and the command runs from it without help of the environment.
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" soversion ${VERSION})
 foreach(file IN ITEMS ${LIBDIR}/libtulle.so.${soversion} ${LIBDIR}/libtulle.so.${VERSION} ${LIBDIR}/pkgconfig/tulle.pc
