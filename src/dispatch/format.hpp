@@ -35,6 +35,7 @@ constexpr format_ops make_ops() {
                                    where);
           },
           [](void const* a, cpu const& where) -> any_matrix {
+            static_cast<view const*>(a)->validate(); // members of owners are public
             return static_cast<view const*>(a)->to_csr(where);
           },
           [](void const* a) { return array_list(*static_cast<view const*>(a)); },

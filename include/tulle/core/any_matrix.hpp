@@ -120,6 +120,7 @@ struct any_matrix::holder_of final : holder {
   decltype(std::declval<F const&>().view()) view; // what ref points at
 
   explicit holder_of(F owner) : matrix(std::move(owner)), view(matrix.view()) {
+    detail::check_arrays(name(owner_traits<F>::format), matrix);
     ref = matrix_ref(view);
   }
   std::unique_ptr<holder> clone() const override { return std::make_unique<holder_of>(matrix); }

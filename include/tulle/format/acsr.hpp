@@ -99,7 +99,7 @@ struct acsr {
 
   acsr() = default;
   static acsr from_csr(csr_view<V, I, O> a, acsr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   acsr_view<V, I, O> view() const& {
@@ -114,6 +114,11 @@ struct acsr {
     acsr_view<V, I, O>(csr_view<V, I, O>(rows, cols, row_ptr, col, val), bin_ptr, bin_row);
   }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_ptr, m.bin_ptr, m.bin_row, m.col, m.val);
+  }
   friend bool operator==(acsr const&, acsr const&) = default;
 
 private:
@@ -207,6 +212,7 @@ acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options o, cpu c
 
 template <class V, class I, class O>
 void acsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("acsr", *this);
   detail::refill_rows("acsr", rows, cols, view().nnz, a, row_ptr.data(), col.data(), val.data(),
                       where);
 }

@@ -57,11 +57,10 @@ struct bcoo_view {
             std::span<std::uint64_t const> pattern = {}) requires(S == space::host);
 
   std::size_t block_rows() const {
-    return (static_cast<std::size_t>(rows) + static_cast<std::size_t>(height) - 1) /
-           static_cast<std::size_t>(height);
+    return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(height));
   }
   std::size_t slots() const {
-    return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(height * width);
+    return static_cast<std::size_t>(blocks) * detail::block_size(height, width);
   }
 
   /// f(name, pointer, size) for each array.
@@ -117,7 +116,7 @@ struct bcoo {
 
   bcoo() = default;
   static bcoo from_csr(csr_view<V, I, O> a, bcoo_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   bcoo_view<V, I, O> view() const& {
@@ -129,6 +128,11 @@ struct bcoo {
   void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.block_row, m.block_col, m.val, m.pattern);
+  }
   friend bool operator==(bcoo const&, bcoo const&) = default;
 };
 
@@ -245,6 +249,7 @@ bcoo<V, I, O> bcoo<V, I, O>::from_csr(csr_view<V, I, O> a, bcoo_options o, cpu c
 
 template <class V, class I, class O>
 void bcoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("bcoo", *this);
   array<O> const ptr = detail::block_pointers(view(), where);
   detail::refill_blocks("bcoo", view().as_bcsr(ptr.data()), val.data(), nnz, a, where);
 }

@@ -159,7 +159,7 @@ struct brc {
 
   brc() = default;
   static brc from_csr(csr_view<V, I, O> a, brc_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   brc_view<V, I, O> view() const& {
@@ -169,6 +169,11 @@ struct brc {
   void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.perm, m.len, m.level_rows, m.level_ptr, m.block_ptr, m.col, m.val);
+  }
   friend bool operator==(brc const&, brc const&) = default;
 
 private:
@@ -428,6 +433,7 @@ brc<V, I, O> brc<V, I, O>::from_csr(csr_view<V, I, O> a, brc_options o, cpu cons
 
 template <class V, class I, class O>
 void brc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("brc", *this);
   auto const v = view();
   detail::refill_if(
       "brc", rows, cols, nnz, a, where,

@@ -97,7 +97,7 @@ struct coo {
       : rows(rows), cols(cols), row(std::move(row)), col(std::move(col)), val(std::move(val)) {}
 
   static coo from_csr(csr_view<V, I, O> a, coo_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   coo_view<V, I, O> view() const& {
     return detail::numbered(coo_view<V, I, O>{unchecked, rows, cols, static_cast<O>(val.size()),
@@ -107,6 +107,11 @@ struct coo {
   void view() const&& = delete; // it would dangle
   void validate() const { coo_view<V, I, O>(rows, cols, row, col, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row, m.col, m.val);
+  }
   friend bool operator==(coo const&, coo const&) = default;
 };
 
@@ -192,6 +197,7 @@ coo<V, I, O> coo<V, I, O>::from_csr(csr_view<V, I, O> a, coo_options, cpu const&
 
 template <class V, class I, class O>
 void coo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("coo", *this);
   auto const lines = static_cast<std::size_t>(rows);
   std::size_t const n = val.size();
   int const parts = detail::parts_for(n, where.threads);

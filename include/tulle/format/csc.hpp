@@ -97,7 +97,7 @@ struct csc {
         val(std::move(val)) {}
 
   static csc from_csr(csr_view<V, I, O> a, csc_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   csc_view<V, I, O> view() const& {
     return detail::numbered(csc_view<V, I, O>{unchecked, rows, cols, static_cast<O>(row.size()),
@@ -107,6 +107,11 @@ struct csc {
   void view() const&& = delete; // it would dangle
   void validate() const { csc_view<V, I, O>(rows, cols, col_ptr, row, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.col_ptr, m.row, m.val);
+  }
   friend bool operator==(csc const&, csc const&) = default;
 };
 
@@ -148,6 +153,7 @@ csc<V, I, O> csc<V, I, O>::from_csr(csr_view<V, I, O> a, csc_options, cpu const&
 
 template <class V, class I, class O>
 void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("csc", *this);
   auto const lines = static_cast<std::size_t>(rows);
   auto const columns = static_cast<std::size_t>(cols);
   if (!row.empty() && detail::come_in_groups(col_ptr.data(), row.data(), columns)) {

@@ -124,7 +124,7 @@ struct csr {
         val(std::move(val)) {}
 
   static csr from_csr(csr_view<V, I, O> a, csr_options = {}, cpu const& where = {});
-  csr to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   csr_view<V, I, O> view() const& {
@@ -135,6 +135,11 @@ struct csr {
   void view() const&& = delete; // it would dangle
   void validate() const { csr_view<V, I, O>(rows, cols, row_ptr, col, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_ptr, m.col, m.val);
+  }
   friend bool operator==(csr const&, csr const&) = default;
 };
 
@@ -232,6 +237,25 @@ void check_indices(char const* name, I const* index, std::size_t n, I limit) {
           fail(errc::bad_structure, "%s[%zu] is %lld, outside [0, %lld)", name, k,
                static_cast<long long>(index[k]), static_cast<long long>(limit));
   });
+}
+
+/// No index, all of them checked, is there twice. Memory follows n, however large the limit is.
+template <class I>
+void check_distinct(char const* name, I const* index, std::size_t n, I limit) {
+  auto const twice = [name](I i) {
+    fail(errc::bad_structure, "%s %lld twice", name, static_cast<long long>(i));
+  };
+  if (static_cast<std::size_t>(limit) / 64 <= n) {
+    array<std::uint8_t> seen(static_cast<std::size_t>(limit), std::uint8_t(0));
+    for (std::size_t k = 0; k < n; ++k)
+      if (seen[static_cast<std::size_t>(index[k])]++)
+        twice(index[k]);
+    return;
+  }
+  array<I> sorted(index, n);
+  std::sort(sorted.begin(), sorted.end());
+  if (I const* const at = std::adjacent_find(sorted.begin(), sorted.end()); at != sorted.end())
+    twice(*at);
 }
 
 /// Arrays that belong together have sizes that fit; returns nnz as an O.
@@ -442,6 +466,7 @@ csr<V, I, O> csr<V, I, O>::from_csr(csr_view<V, I, O> a, csr_options, cpu const&
 
 template <class V, class I, class O>
 void csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("csr", *this);
   detail::refill_rows("csr", rows, cols, view().nnz, a, row_ptr.data(), col.data(), val.data(),
                       where);
 }

@@ -98,7 +98,7 @@ struct csr_adaptive {
   csr_adaptive() = default;
   static csr_adaptive from_csr(csr_view<V, I, O> a, csr_adaptive_options = {},
                                cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   csr_adaptive_view<V, I, O> view() const& {
@@ -117,6 +117,11 @@ struct csr_adaptive {
                                row_block);
   }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_ptr, m.row_block, m.col, m.val);
+  }
   friend bool operator==(csr_adaptive const&, csr_adaptive const&) = default;
 };
 
@@ -268,6 +273,7 @@ csr_adaptive<V, I, O> csr_adaptive<V, I, O>::from_csr(csr_view<V, I, O> a, csr_a
 
 template <class V, class I, class O>
 void csr_adaptive<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("csr_adaptive", *this);
   detail::refill_rows("csr_adaptive", rows, cols, view().nnz, a, row_ptr.data(), col.data(),
                       val.data(), where);
 }

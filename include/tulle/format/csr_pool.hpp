@@ -137,7 +137,7 @@ struct csr_pool {
 
   csr_pool() = default;
   static csr_pool from_csr(csr_view<V, I, O> a, csr_pool_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   csr_pool_view<V, I, O> view() const& {
@@ -150,6 +150,11 @@ struct csr_pool {
   void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.length, m.in_group, m.begin, m.end, m.col, m.val);
+  }
   friend bool operator==(csr_pool const&, csr_pool const&) = default;
 };
 
@@ -378,6 +383,7 @@ csr_pool<V, I, O> csr_pool<V, I, O>::from_csr(csr_view<V, I, O> a, csr_pool_opti
 
 template <class V, class I, class O>
 void csr_pool<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("csr_pool", *this);
   csr_pool_view<V, I, O> const v = view();
   auto const pool = v.page();
   auto const b = v.as_dynamic(pool);

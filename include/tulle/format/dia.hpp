@@ -95,8 +95,7 @@ struct dia_view {
         stray_ptr(stray_ptr), stray_col(stray_col.data()), stray_val(stray_val) {}
 
   std::size_t blocks() const {
-    return (static_cast<std::size_t>(rows) + static_cast<std::size_t>(block) - 1) /
-           static_cast<std::size_t>(block);
+    return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(block));
   }
   /// Of a stretch: a block's rows of one diagonal.
   std::size_t mask_bytes() const { return (static_cast<std::size_t>(block) + 7) / 8; }
@@ -188,7 +187,7 @@ struct dia {
       array<V> stray_val, bool symmetric = false, array<O> shared = {});
 
   static dia from_csr(csr_view<V, I, O> a, dia_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   dia_view<V, I, O> view() const& {
     return detail::numbered(dia_view<V, I, O>{unchecked, rows, cols, nnz, block, diagonal,
@@ -200,6 +199,12 @@ struct dia {
   void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.diagonal, m.block_ptr, m.val, m.mask, m.shared, m.stray_row, m.stray_ptr, m.stray_col,
+      m.stray_val);
+  }
   friend bool operator==(dia const&, dia const&) = default;
 
 private:

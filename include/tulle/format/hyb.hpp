@@ -126,7 +126,7 @@ struct hyb {
         coo_col(std::move(others.col)), coo_val(std::move(others.val)) {}
 
   static hyb from_csr(csr_view<V, I, O> a, hyb_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   hyb_view<V, I, O> view() const& {
@@ -142,6 +142,11 @@ struct hyb {
   void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_len, m.col, m.val, m.coo_row, m.coo_col, m.coo_val);
+  }
   friend bool operator==(hyb const&, hyb const&) = default;
 };
 
@@ -383,6 +388,7 @@ hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu cons
 
 template <class V, class I, class O>
 void hyb<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("hyb", *this);
   std::optional<detail::rest_parts<O>> rest;
   detail::refill_if(
       "hyb", rows, cols, nnz, a, where,

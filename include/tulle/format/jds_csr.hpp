@@ -61,7 +61,7 @@ struct jds_csr_view : detail::jds_base_view<V, I, O> {
       std::size_t const n = place_ptr || parts > 0 ? sections() + 1 : 0;
       f("place_ptr", place_ptr, n);
       f("section_ptr", section_ptr, n);
-      f("diag_ptr", diag_ptr, diag_ptr || diags > 0 ? static_cast<std::size_t>(diags) + 1 : 0);
+      f("diag_ptr", diag_ptr, diag_ptr || parts > 0 ? static_cast<std::size_t>(diags) + 1 : 0);
     });
   }
 
@@ -110,7 +110,7 @@ struct jds_csr : detail::jds_base<V, I, O> {
 
   jds_csr() = default;
   static jds_csr from_csr(csr_view<V, I, O> a, jds_csr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   jds_csr_view<V, I, O> view() const& {
@@ -121,6 +121,12 @@ struct jds_csr : detail::jds_base<V, I, O> {
   void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.perm, m.place_ptr, m.section_ptr, m.diag_ptr, m.col, m.val, m.coo_row, m.coo_col,
+      m.coo_val);
+  }
   friend bool operator==(jds_csr const&, jds_csr const&) = default;
 
 private:
@@ -213,6 +219,7 @@ jds_csr<V, I, O> jds_csr<V, I, O>::from_csr(csr_view<V, I, O> a, jds_csr_options
 
 template <class V, class I, class O>
 void jds_csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("jds_csr", *this);
   detail::jds_refill("jds_csr", *this, a, where);
 }
 

@@ -84,7 +84,7 @@ struct scsr {
   }
 
   static scsr from_csr(csr_view<V, I, O> a, scsr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern, symmetric as well.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   scsr_view<V, I, O> view() const& {
@@ -95,6 +95,11 @@ struct scsr {
   void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_ptr, m.col, m.val);
+  }
   friend bool operator==(scsr const&, scsr const&) = default;
 
 private:
@@ -179,6 +184,7 @@ scsr<V, I, O> scsr<V, I, O>::from_csr(csr_view<V, I, O> a, scsr_options, cpu con
 
 template <class V, class I, class O>
 void scsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("scsr", *this);
   detail::refill_if(
       "scsr", rows, cols, nnz, a, where,
       [&](csr_view<V, I, O> const& c) {

@@ -142,7 +142,7 @@ struct vbicrs : detail::bicrs_base<V, I, O> {
   detail::serial_number serial; ///< of the pattern
 
   static vbicrs from_csr(csr_view<V, I, O> a, vbicrs_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   vbicrs_view<V, I, O> view() const& {
@@ -155,6 +155,12 @@ struct vbicrs : detail::bicrs_base<V, I, O> {
     vbicrs_view<V, I, O>(this->rows, this->cols, this->nnz, this->block, height, arrays());
   }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.part_row, m.part_block, m.block_row, m.block_col, m.block_ptr, m.jump_ptr, m.row, m.col,
+      m.val, m.pattern);
+  }
   friend bool operator==(vbicrs const&, vbicrs const&) = default;
 
 private:
@@ -417,6 +423,7 @@ vbicrs<V, I, O> vbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, vbicrs_options o,
 
 template <class V, class I, class O>
 void vbicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("vbicrs", *this);
   detail::vbicrs_size const shape = {std::size_t(height), std::size_t(lanes / height)};
   auto const runs_of = [&](csr_view<V, I, O> const& c) {
     return detail::bicrs_runs<V, I, O>("vbicrs", c, this->block, this->part_row.data(),

@@ -455,6 +455,7 @@ sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu c
 
 template <class V, class I, class O>
 void sell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("sell", *this);
   // What is stored, as a matrix of its own.
   auto const refill_part = [&](csr_view<V, I, O> const& part, O entries) {
     detail::refill_if(

@@ -13,8 +13,18 @@ struct hub {
   csr_view<V, I, O> view;
 
   hub(csr_view<V, I, O> const& a, cpu const&) : view(a) {}
-  template <class View>
-  hub(View const& a, cpu const& where) : copy(a.to_csr(where)), view(copy.view()) {}
+  hub(csr<V, I, O> const& a, cpu const&) : view(a.view()) {}
+  /// Checks what it converts: an owner does so itself, a view may stand on one that was moved from.
+  template <class A>
+  hub(A const& a, cpu const& where) : copy(converted(a, where)), view(copy.view()) {}
+
+private:
+  template <class A>
+  static csr<V, I, O> converted(A const& a, cpu const& where) {
+    if constexpr (view_traits<A>::is_view)
+      a.validate();
+    return a.to_csr(where);
+  }
 };
 
 /// Operands that hub takes: owners and views whose types are known when compiling.
@@ -24,7 +34,7 @@ concept hub_operand = view_traits<view_type<A>>::is_view;
 template <hub_operand A>
 auto hub_of(A const& a, cpu const& where) {
   using view = view_type<A>;
-  return hub<typename view::value, typename view::index, typename view::offset>(view_of(a), where);
+  return hub<typename view::value, typename view::index, typename view::offset>(a, where);
 }
 
 /// For operations that the library has for the types that it is built for.
