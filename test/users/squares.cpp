@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Someone who squares matrices, within memory that is given, and wants to know when it does not
-// suffice. prints: 1 kB: out_of_memory\n1 MB: [0-9]+ entries, as without a limit\nrectangular:
-// shape_mismatch
+// Someone who squares matrices within memory that is given, and wants to know where it lacks.
+//
+// prints: 1 kB: out_of_memory\n1 MB: [0-9]+ entries, as ever\nrectangular: shape_mismatch
 #include <cstdio>
 #include <tulle/tulle.hpp>
 
@@ -13,7 +13,7 @@ int main() {
     try {
       auto const c = tulle::spgemm(tulle::cpu{.workspace_limit = limit}, a, a);
       std::printf("%zu entries, %s\n", c.val.size(),
-                  c == free ? "as without a limit" : "but others");
+                  c == free ? "as ever" : "but others");
     } catch (tulle::error const& e) {
       std::printf("%s\n", tulle::name(e.code()));
     }
