@@ -123,7 +123,8 @@ std::optional<file_kind> kind_by_name(std::string_view path) {
       {file_kind::petsc, " petsc "},
       {file_kind::edges, " edges edgelist el wel snap txt csv tsv "},
   };
-  std::string const name = " " + extension(path) + " ";
+  std::string name(1, ' ');
+  name.append(extension(path)).append(1, ' ');
   for (auto const& [kind, names] : all)
     if (name.size() > 2 && names.find(name) != std::string_view::npos)
       return kind;
