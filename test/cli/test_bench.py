@@ -40,10 +40,10 @@ class Bench(CommandLine):
             self.assertGreaterEqual(r["turns"], 9)
 
     def test_memory_is_kept_to(self):
-        text = self.bench("--formats", "csr,coo,csc,sell", "--peers", "none", "--memory", "300K", "--json", self.records)
+        text = self.bench("--formats", "csr,coo,csc,sell", "--peers", "none", "--memory", "300K", f"--json={self.records}")
         self.assertRegex(text, "Note: gen:lattice:2000: measured in [2-4] groups")
         self.assertEqual(sorted(r["format"] for r in self.results()[1]), ["coo", "csc", "csr", "sell"])
-        text = self.bench("--formats", "csr,coo", "--peers", "none", "--memory", "100K", "--json", self.records)
+        text = self.bench("--formats", "csr,coo", "--peers", "none", "--memory", "100K", f"--json={self.records}")
         self.assertIn("tulle coo is left out: it may need", text)
         run, records = self.results()
         self.assertEqual([r["format"] for r in records], ["csr"])
@@ -55,7 +55,7 @@ class Bench(CommandLine):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (350 << 20, 350 << 20))
         text = self.good("bench", "spmv", "gen:rmat:16:16", "--quick", "--threads", 1, "--peers", "none",
-                         "--json", self.records, limit=limit)
+                         f"--json={self.records}", limit=limit)
         self.assertRegex(text, "measured in [0-9]+ groups|is left out: ")
         there = {r["format"] for r in self.results()[1]}
         self.assertTrue({"csr", "coo", "csc"} <= there, there)
