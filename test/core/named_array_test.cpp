@@ -25,7 +25,7 @@ std::vector<T> values(named_array const& a) {
 }
 
 TEST(named_array, gives_what_the_owner_has) {
-  auto const owner = csr5<double>::from_csr(example().view(), {.omega = 2, .sigma = 3});
+  auto const owner = csr5<double>::from_csr(borrowed(example()), {.omega = 2, .sigma = 3});
   any_matrix const m = owner;
   EXPECT_EQ(values<std::int32_t>(array_of(m, "row_ptr")), (std::vector{0, 2, 3, 4, 7}));
   EXPECT_EQ(values<double>(array_of(m, "val")), (std::vector<double>{1, 4, 2, 5, 3, 6, 7}));

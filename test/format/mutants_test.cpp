@@ -39,7 +39,7 @@ std::size_t elements_a_case() {
 template <class Owner, class F>
 void arrays_of(Owner& m, F&& f) {
   std::vector<char const*> names;
-  Owner().view().arrays([&](char const* name, auto...) { names.push_back(name); });
+  borrowed(Owner()).arrays([&](char const* name, auto...) { names.push_back(name); });
   Owner::members(m, [&](auto&... a) {
     ASSERT_EQ(names.size(), sizeof...(a));
     auto name = names.begin();
@@ -153,7 +153,7 @@ std::string outcome(Owner& m, typename owner_traits<Owner>::index rows, bool ref
     m.view().as_csr();
   };
   bool const c_is_other =
-      is_basic && !same_arrays(m.view(), Owner::from_csr(c.view(), {}, one).view());
+      is_basic && !same_arrays(m.view(), borrowed(Owner::from_csr(c.view(), {}, one)));
   if (c.rows != m.rows || c.cols != m.cols || c.view().nnz > m.view().nnz)
     return "to_csr gives another shape";
   auto const n = static_cast<std::size_t>(c.rows);
@@ -363,7 +363,7 @@ std::vector<grown<F>> layouts_of() {
   std::vector<grown<F>> all;
   for (auto const& [name, a] : matrices())
     for_each_options<F>([&, &name = name, &a = a](auto const& options, std::string const& text) {
-      if (auto m = unless_refused([&] { return F::from_csr(of_type<F>(a).view(), options, one); }))
+      if (auto m = unless_refused([&] { return F::from_csr(borrowed(of_type<F>(a)), options, one); }))
         all.push_back({name + " " + text, text.empty(), *std::move(m)});
     });
   return all;

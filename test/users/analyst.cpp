@@ -25,7 +25,8 @@ std::vector<double> rank_pages(graph const& links, std::vector<double> const& ou
 
 int main() {
   auto const a = tulle::generate("gen:rmat:10:8");
-  auto links = graph::from_csr(tulle::transpose(a).view());
+  auto const incoming = tulle::transpose(a);
+  auto links = graph::from_csr(incoming.view());
   std::vector<double> out(1024);
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = a.row_ptr[i + 1] - a.row_ptr[i];
