@@ -2,6 +2,7 @@
 #include "bench/sweep.hpp"
 
 #include "tulle/core/error.hpp"
+#include "tulle/core/parallel.hpp"
 
 #include "apps/support/options.hpp"
 
@@ -33,9 +34,9 @@ int number_of(sweep_point const& point) {
   int n = 0;
   char const* const end = point.value.data() + point.value.size();
   auto const [stop, code] = std::from_chars(point.value.data(), end, n);
-  if (code != std::errc() || stop != end || n < 1 || n > app::most_threads)
+  if (code != std::errc() || stop != end || n < 1 || n > most_threads)
     fail(errc::unsupported, "--sweep %s: expected numbers from 1 to %d, found '%s'",
-         point.option.c_str(), app::most_threads, point.value.c_str());
+         point.option.c_str(), most_threads, point.value.c_str());
   return n;
 }
 

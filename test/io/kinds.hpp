@@ -5,9 +5,7 @@
 #include "tulle/io/read.hpp"
 
 #include "files.hpp"
-
-#include <algorithm>
-#include <memory_resource>
+#include "support/memory.hpp"
 
 namespace tulle::test {
 
@@ -25,27 +23,6 @@ std::string error_in_kind(std::string const& text, file_hint const& hint = {},
                           read_options const& options = {}) {
   return error_of([&] { read_kind<V, I>(text, hint, options); });
 }
-
-/// Remembers the most bytes that were allocated at a time.
-class peak_memory final : public std::pmr::memory_resource {
-public:
-  std::size_t peak() const { return peak_; }
-
-private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    now_ += bytes;
-    peak_ = std::max(peak_, now_);
-    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
-  }
-  void do_deallocate(void* p, std::size_t bytes, std::size_t alignment) override {
-    now_ -= bytes;
-    std::pmr::new_delete_resource()->deallocate(p, bytes, alignment);
-  }
-  bool do_is_equal(memory_resource const& other) const noexcept override { return this == &other; }
-
-  std::size_t now_ = 0;
-  std::size_t peak_ = 0;
-};
 
 /// Any bytes are a valid matrix or a tulle::error, and take memory by what they are, not by what
 /// they claim. Returns whether they are a matrix.

@@ -106,8 +106,9 @@ TEST(plans, tell_another_matrix_at_the_same_address) {
         return y;
       });
       refused += found.empty();
-      if (!found.empty())
+      if (!found.empty()) {
         EXPECT_EQ(found, expected) << name << " " << is_transposed;
+      }
       is_transposed ? plan.rebind(transposed(next)) : plan.rebind(next);
       doubles y(rows, std::nan(""));
       is_transposed ? spmv(plan, 1.0, transposed(next), x, 0.0, y)
@@ -174,8 +175,9 @@ TEST(plans, of_other_operations_tell_another_matrix_at_the_same_address) {
       is_transposed ? spmm(plan, 1.0, transposed(c), b2, 0.0, c2) : spmm(plan, 1.0, c, b2, 0.0, c2);
       return y;
     });
-    if (!found.empty())
+    if (!found.empty()) {
       EXPECT_EQ(found, expected);
+    }
     EXPECT_TRUE(fails_with(errc::bad_structure, {"spm", "another pattern"},
                            [&] { is_transposed ? plan.check(transposed(c)) : plan.check(c); }));
     is_transposed ? plan.rebind(transposed(c)) : plan.rebind(c);

@@ -5,6 +5,7 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 
+#include "support/expect.hpp"
 #include "support/layouts.hpp"
 #include "support/product.hpp"
 #include "support/zoo.hpp"
