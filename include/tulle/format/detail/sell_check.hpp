@@ -100,13 +100,13 @@ std::size_t sell_view<V, I, O, S>::check_lower() const {
            static_cast<long long>(row), sigma);
     I last = 0; // column
     entries_of(c, static_cast<int>(p % wide), [&](std::size_t, I j) { last = j; });
+    on += len[p] > 0 && last == row; // the chunk's last offset may be one that this row lacks
     if ((kind[c] & sell_kind::mask) >= sell_kind::shared && step_ptr[c] != step_ptr[c + 1])
       last = std::max(last,
                       static_cast<I>(row + col[col_ptr[c] + (step_ptr[c + 1] - step_ptr[c]) - 1]));
     if (last > row)
       fail(errc::bad_structure, "sell: row %lld has column %lld, above the diagonal",
            static_cast<long long>(row), static_cast<long long>(last));
-    on += len[p] > 0 && last == row;
   }
   return on;
 }
