@@ -127,8 +127,9 @@ std::string outcome(Owner& m, typename owner_traits<Owner>::index rows, bool ref
     any_matrix const any = Owner(m);
     is_converted = convert(any, format::csr, one).rows() == static_cast<std::size_t>(m.rows);
   });
-  if (is_valid != is_converted)
-    wrong += is_valid ? "convert refuses what is valid" : "convert takes what validate refuses";
+  // It sees the view, which may be sound where its owner has a count or an element too many.
+  if (is_valid && !is_converted)
+    wrong += "convert refuses what is valid";
   if (!wrong.empty())
     return wrong;
   csr<V, I, O> fresh;
