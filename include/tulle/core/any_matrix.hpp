@@ -2,6 +2,7 @@
 
 /// A matrix whose format and types are known at run time.
 #pragma once
+#include "tulle/core/limited.hpp"
 #include "tulle/core/registry.hpp"
 #include "tulle/core/where.hpp"
 
@@ -48,7 +49,8 @@ public:
   any_matrix() = default;
   template <class F>
   requires owner_traits<F>::is_owner any_matrix(F owner)
-      : holder_(std::make_unique<holder_of<F>>(std::move(owner))) {}
+      : holder_(detail::typed_memory(
+            "any_matrix", [&] { return std::make_unique<holder_of<F>>(std::move(owner)); })) {}
   any_matrix(any_matrix const& other) : holder_(other.holder_ ? other.holder_->clone() : nullptr) {}
   any_matrix(any_matrix&&) noexcept = default;
   any_matrix& operator=(any_matrix other) noexcept {
@@ -68,7 +70,10 @@ public:
 
   /// New values on the same pattern, from a csr of the same type pair.
   void refill(any_matrix const& csr, cpu const& where = {}) { refill(csr.ref(), where); }
-  void refill(matrix_ref csr, cpu const& where = {}) { checked().refill(csr, where); }
+  void refill(matrix_ref csr, cpu const& where = {}) {
+    detail::limited const space("refill", where);
+    detail::typed_memory("refill", [&] { checked().refill(csr, space.counted()); });
+  }
   /// The owner inside, if it is an F; else nullptr.
   template <class F>
   F const* get_if() const {
@@ -94,7 +99,9 @@ struct any_matrix::holder_of final : holder {
   explicit holder_of(F owner) : matrix(std::move(owner)), view(matrix.view()) {
     ref = matrix_ref(view);
   }
-  std::unique_ptr<holder> clone() const override { return std::make_unique<holder_of>(matrix); }
+  std::unique_ptr<holder> clone() const override {
+    return detail::typed_memory("any_matrix", [&] { return std::make_unique<holder_of>(matrix); });
+  }
   void refill(matrix_ref csr, cpu const& where) override {
     using traits = owner_traits<F>;
     if (csr.format != format::csr || csr.type != traits::type)
