@@ -422,7 +422,7 @@ csr5<V, I, O> csr5<V, I, O>::from_csr(csr_view<V, I, O> a, csr5_options o, cpu c
 
 template <class V, class I, class O>
 csr5<V, I, O> csr5<V, I, O>::from_csr(csr<V, I, O>&& a, csr5_options o, cpu const& where) {
-  a.validate();
+  a.validate(where);
   if (!a.view().is_canonical(where)) {
     csr5 b = from_csr(a.to_csr(where), o, where);
     a = {};
