@@ -91,12 +91,15 @@ any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {
   dispatch::check_present("convert", a);
   if (a.space != space::host)
     fail(errc::unsupported, "convert: the %s is on a device; see download()", name(a.format));
-  if (a.format == format::csr)
-    return dispatch::ops(f, a.type).from_csr(a.view, to.options, where);
-  any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, where);
-  if (f == format::csr && to.options.empty())
-    return csr;
-  return dispatch::ops(f, a.type).from_csr(csr.ref().view, to.options, where);
+  return detail::typed_memory("convert", [&] {
+    detail::limited const space("convert", where);
+    if (a.format == format::csr)
+      return dispatch::ops(f, a.type).from_csr(a.view, to.options, space.counted());
+    any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, space.counted());
+    if (f == format::csr && to.options.empty())
+      return csr;
+    return dispatch::ops(f, a.type).from_csr(csr.ref().view, to.options, space.counted());
+  });
 }
 
 } // namespace tulle

@@ -36,6 +36,8 @@ public:
   csr<V, I, O> const& run(V alpha, csr_view<V, I, O> a, V beta, csr_view<V, I, O> b);
 
 private:
+  void make(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b);
+
   where where_;
   int parts_ = 1;
   bool a_canonical_ = true, b_canonical_ = true;
@@ -56,8 +58,10 @@ void add(where const& w, V alpha, csr_view<V, I, O> a, V beta, dense_view<V> d);
 template <detail::hub_operand A, detail::hub_operand B>
 auto add(where const& w, value_t<A> alpha, A const& a, value_t<A> beta, B const& b,
          add_options o = {}) {
-  return detail::add(w, alpha, detail::hub_of(a, w.as_cpu()).view, beta,
-                     detail::hub_of(b, w.as_cpu()).view, o);
+  detail::limited const space("add", w);
+  auto const of_a = detail::hub_of(a, space.counted());
+  auto const of_b = detail::hub_of(b, space.counted());
+  return detail::add(space.rest(w), alpha, of_a.view, beta, of_b.view, o);
 }
 /// The same where the data is.
 template <detail::hub_operand A, detail::hub_operand B>
@@ -74,7 +78,9 @@ csr<V, I, O> const& add(add_plan<V, I, O>& plan, std::type_identity_t<V> alpha, 
 /// D = alpha A + beta D. D may not overlap the arrays of A.
 template <detail::hub_operand A>
 void add(where const& w, value_t<A> alpha, A const& a, value_t<A> beta, dense_view<value_t<A>> d) {
-  detail::add(w, alpha, detail::hub_of(a, w.as_cpu()).view, beta, d);
+  detail::limited const space("add", w);
+  auto const of_a = detail::hub_of(a, space.counted());
+  detail::add(w, alpha, of_a.view, beta, d);
 }
 /// The same where the data is.
 template <detail::hub_operand A>

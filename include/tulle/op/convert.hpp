@@ -39,7 +39,10 @@ std::vector<layout> layouts(format f);
 layout layout_for(format f, backend b);
 
 /// a in that layout. errc::unsupported where the format is not built for a's types, has no such
-/// option, or would take more memory than its option `limit` allows.
+/// option, or would take more memory than its option `limit` allows. The policy's workspace_limit
+/// is of all bytes beyond a that live at once, the result's included: what a layout takes is known
+/// only when it is there. errc::out_of_memory names the bytes where it was passed; a stays as it
+/// is.
 any_matrix convert(matrix_ref a, layout const& to, cpu const& where = {});
 inline any_matrix convert(any_matrix const& a, layout const& to, cpu const& where = {}) {
   return convert(a.ref(), to, where);

@@ -38,6 +38,8 @@ public:
   csr<V, I, O> const& run(csr_view<V, I, O> a);
 
 private:
+  void make(csr_view<V, I, O> const& a);
+
   where where_;
   transpose_options options_;
   detail::known_pattern a_;
@@ -51,7 +53,9 @@ csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o)
 /// A^T on the policy's backend.
 template <detail::hub_operand A>
 auto transpose(where const& w, A const& a, transpose_options o = {}) {
-  return detail::transpose(w, detail::hub_of(a, w.as_cpu()).view, o);
+  detail::limited const space("transpose", w);
+  auto const of_a = detail::hub_of(a, space.counted());
+  return detail::transpose(space.rest(w), of_a.view, o);
 }
 /// The same where the data is.
 template <detail::hub_operand A>

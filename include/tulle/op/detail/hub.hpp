@@ -2,6 +2,7 @@
 
 /// An operand of any format as csr, for operations that run on csr alone.
 #pragma once
+#include "tulle/core/limited.hpp"
 #include "tulle/view/transposed.hpp"
 
 namespace tulle::detail {
