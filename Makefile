@@ -4,9 +4,10 @@
 # make asan    the quick tests under the address and undefined-behaviour sanitizers; likewise make tsan
 # make bench   measures tulle against its peers on generated matrices: build/bench.json and build/bench.html
 # make bench-peers   fetches further peers first (scripts/peers), into build/peers
+# make install PREFIX=/usr/local   builds and installs the library, its headers and the command; DESTDIR=... goes in front
 # Each installs what is missing first (scripts/setup).
 
-.PHONY: run test bench bench-peers asan tsan fuzz setup clean
+.PHONY: run test bench bench-peers asan tsan fuzz setup install clean
 SHELL := /bin/bash
 
 run: build/release/.built
@@ -17,7 +18,7 @@ test: build/release/.built
 	ctest --preset release
 
 bench: build/release/.built
-	build/release/apps/tulle bench spmv --suite generated --json build/bench.json
+	build/release/apps/tulle bench spmv --suite generated --json=build/bench.json
 	build/release/apps/tulle bench report build/bench.json -o build/bench.html
 
 bench-peers: setup
@@ -39,10 +40,17 @@ tsan:
 fuzz:
 	@scripts/setup clang
 	cmake --preset fuzz >/dev/null
-	cmake --build --preset fuzz --target matrix_market_fuzz dynamic_csr_fuzz
-	mkdir -p build/fuzz/corpus build/fuzz/dynamic
+	cmake --build --preset fuzz --target matrix_market_fuzz matrix_file_fuzz dynamic_csr_fuzz
+	mkdir -p build/fuzz/corpus build/fuzz/files build/fuzz/dynamic
 	build/fuzz/test/fuzz/matrix_market_fuzz -max_total_time=300 -timeout=20 build/fuzz/corpus test/fuzz/corpus/matrix_market
+	build/fuzz/test/fuzz/matrix_file_fuzz -max_total_time=300 -timeout=20 build/fuzz/files test/fuzz/corpus/matrix_file
 	build/fuzz/test/fuzz/dynamic_csr_fuzz -max_total_time=300 -timeout=20 build/fuzz/dynamic
+
+PREFIX ?= /usr/local
+install: setup
+	cmake --preset release >/dev/null
+	cmake --build --preset release --target tulle_installed
+	cmake --install build/release --prefix "$(PREFIX)"
 
 setup:
 	@scripts/setup

@@ -5,6 +5,7 @@
 
 #include "tulle/core/error.hpp"
 #include "tulle/core/parallel.hpp"
+#include "tulle/format/detail/without_empty.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "apps/support/matrix.hpp"
@@ -22,6 +23,9 @@ constexpr std::size_t block_sample = std::size_t{1} << 22;
 // Conversions take a few passes each, so beyond this many entries they wait until asked for.
 constexpr std::size_t convert_below = std::size_t{1} << 22;
 constexpr int block_sides[] = {2, 3, 4, 6, 8};
+// Rows and columns that a matrix may have without paying for them with entries.
+constexpr std::uint64_t free_lines = std::uint64_t{1} << 19;
+constexpr std::uint64_t lines_per_entry = 8;
 
 // The pattern of a csr, all that most questions need.
 template <class I>
@@ -63,15 +67,16 @@ std::vector<std::uint64_t> count_in_parts(std::size_t counters, std::size_t entr
   return std::move(mine[0]);
 }
 
-// length(i) for i in [0, n). Lengths are counted up to a limit and the few longer ones sorted, so
-// that every figure is exact without sorting them all.
+// length(i) for i in [0, n), and 0 for the others of `all`. Lengths are counted up to a limit and
+// the few longer ones sorted, so that every figure is exact without sorting them all.
 template <class Length>
-length_statistics describe_lengths(std::size_t n, Length length) {
+length_statistics describe_lengths(std::size_t n, std::uint64_t all, Length length) {
   constexpr std::size_t limit = std::size_t{1} << 16;
   length_statistics s;
-  if (n == 0)
+  if (all == 0)
     return s;
   std::vector<std::uint64_t> shorter(limit);
+  shorter[0] = all - n;
   std::vector<std::uint64_t> longer;
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -83,14 +88,14 @@ length_statistics describe_lengths(std::size_t n, Length length) {
       longer.push_back(l);
   }
   std::sort(longer.begin(), longer.end());
-  auto const total = static_cast<double>(n);
+  auto const total = static_cast<double>(all);
   s.mean = sum / total;
   s.min = std::numeric_limits<std::uint64_t>::max();
   double ranked = 0; // sum of rank times length
   double squares = 0;
   std::uint64_t rank = 0;
-  std::uint64_t const low = (n - 1) / 2; // the two in the middle
-  std::uint64_t const high = n / 2;
+  std::uint64_t const low = (all - 1) / 2; // the two in the middle
+  std::uint64_t const high = all / 2;
   auto take = [&](std::uint64_t l, std::uint64_t count) {
     auto const x = static_cast<double>(l);
     auto const c = static_cast<double>(count);
@@ -121,28 +126,49 @@ length_statistics describe_lengths(std::size_t n, Length length) {
   return s;
 }
 
-template <class I>
-void count_diagonals(pattern<I> const& p, analysis& out) {
-  if (p.nnz == 0)
+// f(diagonal, entries) for each that holds any, from the lowest; 0 is the main one.
+template <class I, class F>
+void each_diagonal(pattern<I> const& p, subject const& from, F f) {
+  if (!from.label.empty()) { // as many counters as there are diagonals would be too many
+    std::vector<std::int64_t> all(p.nnz);
+    p.rows_of(0, 1, [&](std::size_t i, std::size_t first, std::size_t last) {
+      for (std::size_t k = first; k < last; ++k)
+        all[k] =
+            static_cast<std::int64_t>(from.at(static_cast<std::size_t>(p.col[k])) - from.at(i));
+    });
+    std::sort(all.begin(), all.end());
+    for (auto first = all.begin(); first != all.end();) {
+      auto const last = std::upper_bound(first, all.end(), *first);
+      f(*first, static_cast<std::uint64_t>(last - first));
+      first = last;
+    }
     return;
+  }
   auto const on = count_in_parts(p.rows + p.cols - 1, p.nnz, [&](int part, int parts, auto* count) {
     p.rows_of(part, parts, [&](std::size_t i, std::size_t first, std::size_t last) {
       for (std::size_t k = first; k < last; ++k)
         ++count[p.rows - 1 - i + static_cast<std::size_t>(p.col[k])];
     });
   });
-  std::size_t const middle = p.rows - 1;
-  out.diagonal = on[middle];
+  for (std::size_t d = 0; d < on.size(); ++d)
+    if (on[d] != 0)
+      f(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(p.rows - 1), on[d]);
+}
+
+template <class I>
+void count_diagonals(pattern<I> const& p, subject const& from, analysis& out) {
+  if (p.nnz == 0)
+    return;
   std::vector<std::uint64_t> used;
-  for (std::size_t d = 0; d < on.size(); ++d) {
-    if (on[d] == 0)
-      continue;
-    used.push_back(on[d]);
-    if (d < middle)
-      out.lower_band = std::max<std::uint64_t>(out.lower_band, middle - d);
+  each_diagonal(p, from, [&](std::int64_t d, std::uint64_t entries) {
+    used.push_back(entries);
+    if (d == 0)
+      out.diagonal = entries;
+    if (d < 0)
+      out.lower_band = std::max(out.lower_band, static_cast<std::uint64_t>(-d));
     else
-      out.upper_band = std::max<std::uint64_t>(out.upper_band, d - middle);
-  }
+      out.upper_band = std::max(out.upper_band, static_cast<std::uint64_t>(d));
+  });
   out.diagonals = used.size();
   std::size_t const most = std::min<std::size_t>(used.size(), 100);
   std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(most), used.end(),
@@ -153,6 +179,31 @@ void count_diagonals(pattern<I> const& p, analysis& out) {
     if (d == 1 || d == 3 || d == 10 || d == 30 || d == 100 || d == used.size())
       out.cover.push_back({d, static_cast<double>(covered) / static_cast<double>(p.nnz)});
   }
+}
+
+double share_of_places(std::uint64_t entries, std::uint64_t blocks, int side) {
+  return static_cast<double>(entries) / (static_cast<double>(blocks) * side * side);
+}
+
+// Aligned side x side blocks that hold an entry, of a matrix without its empty rows.
+template <class I>
+block_fill count_labelled_blocks(pattern<I> const& p, subject const& from, int side) {
+  auto const b = static_cast<std::uint64_t>(side);
+  std::vector<std::size_t> block(p.cols); // of a column, numbered without the empty ones
+  for (std::size_t j = 1; j < p.cols; ++j)
+    block[j] = block[j - 1] + (from.at(j) / b != from.at(j - 1) / b);
+  std::vector<std::size_t> seen(p.cols); // the last row of blocks, from 1, that had this column
+  std::uint64_t blocks = 0;
+  std::size_t row = 1;
+  p.rows_of(0, 1, [&](std::size_t i, std::size_t first, std::size_t last) {
+    row += i != 0 && from.at(i) / b != from.at(i - 1) / b;
+    for (std::size_t k = first; k < last; ++k) {
+      auto& mark = seen[block[static_cast<std::size_t>(p.col[k])]];
+      blocks += mark != row;
+      mark = row;
+    }
+  });
+  return {side, blocks, share_of_places(p.nnz, blocks, side)};
 }
 
 // Aligned side x side blocks that hold an entry, in every step-th row of blocks.
@@ -195,8 +246,7 @@ block_fill count_blocks(pattern<I> const& p, int side, bool& sampled) {
     held += entries[part];
   }
   if (out.blocks != 0)
-    out.fill =
-        static_cast<double>(held) / (static_cast<double>(out.blocks) * static_cast<double>(b * b));
+    out.fill = share_of_places(held, out.blocks, side);
   return out;
 }
 
@@ -330,16 +380,16 @@ void look_at_values(V const* val, std::size_t n, analysis& out) {
 }
 
 template <class V, class I>
-analysis analyse_csr(csr_view<V, I, I> const& a) {
+analysis analyse_csr(csr_view<V, I, I> const& a, subject const& from) {
   pattern<I> const p(a);
   analysis out;
-  out.rows = p.rows;
-  out.cols = p.cols;
+  out.rows = from.rows;
+  out.cols = from.cols;
   out.nnz = p.nnz;
   out.type = type_of<V, I, I>::value;
   out.complex = !std::is_floating_point_v<V>;
-  out.square = p.rows == p.cols;
-  out.row = describe_lengths(p.rows, [&](std::size_t i) {
+  out.square = from.rows == from.cols;
+  out.row = describe_lengths(p.rows, from.rows, [&](std::size_t i) {
     return static_cast<std::uint64_t>(p.row_ptr[i + 1] - p.row_ptr[i]);
   });
   auto const in_col = count_in_parts(p.cols, p.nnz, [&](int part, int parts, auto* count) {
@@ -347,11 +397,12 @@ analysis analyse_csr(csr_view<V, I, I> const& a) {
     for (std::size_t k = detail::split(p.nnz, part, parts); k < end; ++k)
       ++count[p.col[k]];
   });
-  out.col = describe_lengths(p.cols, [&](std::size_t j) { return in_col[j]; });
-  count_diagonals(p, out);
+  out.col = describe_lengths(p.cols, from.cols, [&](std::size_t j) { return in_col[j]; });
+  count_diagonals(p, from, out);
   for (int const side : block_sides)
     if (p.nnz != 0)
-      out.blocks.push_back(count_blocks(p, side, out.blocks_sampled));
+      out.blocks.push_back(from.label.empty() ? count_blocks(p, side, out.blocks_sampled)
+                                              : count_labelled_blocks(p, from, side));
   if (out.square)
     compare_mirrors(a, out);
   look_at_values(a.val, p.nnz, out);
@@ -360,31 +411,78 @@ analysis analyse_csr(csr_view<V, I, I> const& a) {
 
 } // namespace
 
-analysis analyse(any_matrix const& csr) {
-  return with_natural(csr, [](auto const& a) { return analyse_csr(a); });
+subject make_subject(any_matrix a) {
+  subject out;
+  out.rows = a.rows();
+  out.cols = a.cols();
+  bool const large = std::max(out.rows, out.cols) > free_lines + lines_per_entry * a.nnz();
+  if (a.format() == format::csr) {
+    out.csr = std::move(a); // generated, and in memory as it is
+  } else if (!large) {
+    out.csr = convert(a, format::csr);
+  } else {
+    visit(a.type(), [&](auto types) {
+      using T = decltype(types);
+      using V = typename T::value;
+      using I = typename T::index;
+      using O = typename T::offset;
+      array<I> label;
+      auto const& view = *static_cast<coo_view<V, I, O> const*>(a.ref().view);
+      out.csr = detail::without_empty(view, label, cpu()).to_csr();
+      for (I const i : label)
+        out.label.push_back(static_cast<std::uint64_t>(i));
+    });
+    if (out.label.empty()) // what holds nothing has labels too
+      out.label.push_back(0);
+  }
+  return out;
 }
 
-std::vector<format_bytes> bytes_by_format(any_matrix const& csr, bool exact) {
+analysis analyse(subject const& a) {
+  return with_natural(a.csr, [&](auto const& view) { return analyse_csr(view, a); });
+}
+
+namespace {
+
+// Of entries and pointers, where it fits 64 bits.
+format_bytes formula(format f, std::uint64_t entries, std::uint64_t each, std::uint64_t pointers,
+                     std::uint64_t pointer) {
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(pointers, pointer, &bytes) ||
+      __builtin_add_overflow(bytes, entries * each, &bytes))
+    return {f, 0, "more bytes than fit 64 bits"};
+  return {f, bytes, "formula"};
+}
+
+} // namespace
+
+std::vector<format_bytes> bytes_by_format(subject const& a, bool exact) {
+  any_matrix const& csr = a.csr;
+  bool const whole = a.label.empty();
   std::uint64_t const index = is_wide(csr.type()) ? 8 : 4;
   std::uint64_t const value = is_complex(csr.type()) ? 16 : 8;
   std::vector<format_bytes> out;
   for (format const f : all_formats) {
     if (!is_built(f, csr.type())) {
       out.push_back({f, 0, "not built for this type"});
-    } else if (f == csr.format()) {
+    } else if (whole && f == csr.format()) {
       out.push_back({f, csr.bytes(), "conversion"});
-    } else if (exact || csr.nnz() < convert_below) {
+    } else if (whole && (exact || csr.nnz() < convert_below)) {
       try {
         out.push_back({f, convert(csr, f).bytes(), "conversion"});
       } catch (error const& e) { // a format may refuse a matrix that it would pad without measure
         out.push_back({f, 0, e.what()});
       }
     } else if (f == format::coo) {
-      out.push_back({f, csr.nnz() * (value + 2 * index), "formula"});
+      out.push_back(formula(f, csr.nnz(), value + 2 * index, 0, 0));
     } else if (f == format::csc) {
-      out.push_back({f, csr.nnz() * (value + index) + (csr.cols() + 1) * index, "formula"});
+      out.push_back(formula(f, csr.nnz(), value + index, a.cols + 1, index));
+    } else if (f == format::csr) {
+      out.push_back(formula(f, csr.nnz(), value + index, a.rows + 1, index));
     } else {
-      out.push_back({f, 0, "not converted; --exact does"});
+      out.push_back({f, 0,
+                     whole ? "not converted; --exact does"
+                           : "not converted: far more rows or columns than entries"});
     }
   }
   return out;

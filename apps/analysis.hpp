@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `tulle info` finds out about a matrix.
+/// What `tulle info` finds out about a matrix, in memory that goes by its entries.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
 
@@ -60,11 +60,24 @@ struct analysis {
   double smallest = 0, largest = 0; ///< magnitude; of finite nonzero values
 };
 
-/// Of a canonical csr of a natural type.
-analysis analyse(any_matrix const& csr);
+/// What info looks at, in canonical csr of a natural type. A matrix with far more rows or columns
+/// than entries is there without the empty ones, since memory is to follow what a file holds: its
+/// row i and column i are then row and column label[i] of the rows x cols.
+struct subject {
+  any_matrix csr;
+  std::uint64_t rows = 0, cols = 0;
+  std::vector<std::uint64_t> label; ///< empty: the matrix is whole
+
+  std::uint64_t at(std::size_t i) const { return label.empty() ? i : label[i]; }
+};
+
+/// Of a coo of a natural type, or of a canonical csr.
+subject make_subject(any_matrix a);
+
+analysis analyse(subject const& a);
 
 /// Bytes in each format that is built for its type. Small matrices, or all with `exact`, are
-/// converted to see.
-std::vector<format_bytes> bytes_by_format(any_matrix const& csr, bool exact);
+/// converted to see, unless they are not whole.
+std::vector<format_bytes> bytes_by_format(subject const& a, bool exact);
 
 } // namespace tulle::app

@@ -15,9 +15,15 @@ void add_recommend_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 void add_solve_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
+void add_show_command(CLI::App& app);
+/// Added last: the script knows the commands of its application.
+void add_completion_command(CLI::App& app);
 
 /// What a MATRIX argument may be, for every command's help.
 inline constexpr char const* matrix_help =
-    "A Matrix Market file, plain or gzip, or a generator: gen:poisson2d5:100";
+    "A file (Matrix Market, edge list, METIS, Harwell-Boeing, npz, PETSc; plain or gzip), - for "
+    "standard input, or a generator: gen:poisson2d5:100. Content and name tell the kind, or a word "
+    "before the path: mtx:, edges:, edges0: or edges1: (what ids start at), metis:, hb:, npz:, "
+    "petsc:";
 
 } // namespace tulle::app

@@ -8,7 +8,7 @@
 #include "tulle/op/convert.hpp"
 
 #include "apps/command.hpp"
-#include "apps/support/json.hpp"
+#include "apps/support/options.hpp"
 #include "apps/support/text.hpp"
 
 #include <fmt/format.h>
@@ -151,14 +151,14 @@ void print_text(json const& d) {
 void add_devices_command(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("devices", "What this machine has, and what of it is used");
-  auto const as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "Print JSON");
+  auto const out = std::make_shared<json_output>();
+  add_json_option(*command, *out);
   command->footer("Examples:\n  tulle devices\n  TULLE_ISA=avx2 tulle devices --json");
-  command->callback([as_json] {
+  command->callback([out] {
     json const found = describe();
-    if (*as_json)
-      print(found);
-    else
+    if (*out)
+      out->print(found);
+    if (!out->alone())
       print_text(found);
   });
 }

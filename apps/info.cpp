@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // tulle info: what kind of matrix is this?
-#include "tulle/op/convert.hpp"
-
 #include "apps/analysis.hpp"
 #include "apps/command.hpp"
-#include "apps/support/json.hpp"
 #include "apps/support/matrix.hpp"
+#include "apps/support/options.hpp"
 #include "apps/support/progress.hpp"
 #include "apps/support/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <memory>
 
@@ -19,7 +18,7 @@ namespace {
 
 struct info_options {
   std::string matrix;
-  bool json = false;
+  json_output json;
   bool exact = false;
 };
 
@@ -27,6 +26,7 @@ struct info_options {
 struct origin {
   std::string name, order;
   std::optional<matrix_market_header> header;
+  std::optional<file_kind> kind;
   std::uint64_t stored = 0; ///< entries after expansion, duplicates counted
   double seconds = 0;
 };
@@ -62,14 +62,14 @@ std::string order_of(any_matrix const& coo, bool mirrored) {
 }
 
 // The matrix in canonical csr, and what that form no longer shows.
-std::pair<origin, any_matrix> load_canonical(std::string const& spec) {
+std::pair<origin, subject> load_canonical(std::string const& spec) {
   loaded in = load(spec, {.file_order = true});
-  origin from{in.name, "rows", in.header, in.matrix.nnz(), in.seconds};
+  origin from{in.name, "rows", in.header, in.kind, in.matrix.nnz(), in.seconds};
   if (in.matrix.format() == format::csr)
-    return {from, std::move(in.matrix)}; // generators make canonical rows
+    return {from, make_subject(std::move(in.matrix))}; // generators make canonical rows
   from.order = order_of(in.matrix, from.header->symmetry != matrix_market::symmetry::general);
   progress const shown("sorting " + from.name);
-  return {from, convert(in.matrix, format::csr)};
+  return {from, make_subject(std::move(in.matrix))};
 }
 
 char const* symmetry_name(analysis const& a) {
@@ -98,9 +98,10 @@ json to_json(origin const& from, analysis const& a, std::vector<format_bytes> co
   out["matrix"] = from.name;
   if (from.header) {
     matrix_market_header const& h = *from.header;
-    out["file"] = {{"object", name(h.object)}, {"format", name(h.format)},
-                   {"field", name(h.field)},   {"symmetry", name(h.symmetry)},
-                   {"entries", h.entries},     {"comments", h.comments}};
+    out["file"] = {{"kind", name(*from.kind)},     {"object", name(h.object)},
+                   {"format", name(h.format)},     {"field", name(h.field)},
+                   {"symmetry", name(h.symmetry)}, {"entries", h.entries},
+                   {"comments", h.comments}};
   } else {
     out["file"] = nullptr;
   }
@@ -189,8 +190,9 @@ void print_histogram(length_statistics const& s) {
       continue;
     std::string const range =
         from == to ? count_text(from) : count_text(from) + "-" + count_text(to);
-    auto const length = static_cast<std::size_t>((s.bins[b] * width + most - 1) /
-                                                 most); // rounded up: whatever is there shows
+    auto const length = static_cast<std::size_t>(
+        std::ceil(width * (static_cast<double>(s.bins[b]) /
+                           static_cast<double>(most)))); // what is there shows
     fmt::print("  {:<15} {:>11}  {}\n", range, count_text(s.bins[b]), std::string(length, '#'));
   }
 }
@@ -203,8 +205,10 @@ void print_text(origin const& from, analysis const& a, std::vector<format_bytes>
     if (h.format == matrix_market::format::array)
       order = "column by column";
     line("file",
-         fmt::format("{} {} {}, {} entries {}", name(h.format), name(h.field), name(h.symmetry),
-                     count_text(static_cast<std::uint64_t>(h.entries)), order));
+         fmt::format("{}: {} {} {}, {} entries {}", name(*from.kind), name(h.format), name(h.field),
+                     name(h.symmetry), count_text(static_cast<std::uint64_t>(h.entries)), order));
+    if (*from.kind != file_kind::matrix_market && !h.comments.empty()) // what its reader says of it
+      line("", h.comments.substr(1, h.comments.find('\n') - 1));
   }
   double const places = static_cast<double>(a.rows) * static_cast<double>(a.cols);
   line("shape", fmt::format("{} x {}", count_text(a.rows), count_text(a.cols)));
@@ -252,15 +256,15 @@ void print_text(origin const& from, analysis const& a, std::vector<format_bytes>
 }
 
 void run(info_options const& o) {
-  auto const [from, csr] = load_canonical(o.matrix);
+  auto const [from, matrix] = load_canonical(o.matrix);
   progress shown("looking at " + from.name);
-  analysis const found = analyse(csr);
+  analysis const found = analyse(matrix);
   shown.label("converting " + from.name);
-  auto const memory = bytes_by_format(csr, o.exact);
+  auto const memory = bytes_by_format(matrix, o.exact);
   shown.clear();
   if (o.json)
-    print(to_json(from, found, memory));
-  else
+    o.json.print(to_json(from, found, memory));
+  if (!o.json.alone())
     print_text(from, found, memory);
 }
 
@@ -272,7 +276,8 @@ void add_info_command(CLI::App& app) {
   command->add_option("MATRIX", o->matrix, matrix_help)->required();
   command->add_flag("--exact", o->exact,
                     "Convert to every format to see its memory, however large the matrix");
-  command->add_flag("--json", o->json, "Print JSON");
+  add_threads_option(*command);
+  add_json_option(*command, o->json);
   command->footer("Examples:\n"
                   "  tulle info bcsstk13.mtx.gz\n"
                   "  tulle info gen:rmat:18:16 --json");

@@ -37,12 +37,50 @@ struct place {
 };
 constexpr std::uint32_t unit = 256;
 
-place place_of(axis const& a, std::size_t i) {
-  std::size_t const first = i * a.bins / a.n;
-  std::size_t const border = (first + 1) * a.n; // in units of 1 / bins of a row
-  std::size_t const end = (i + 1) * a.bins;
-  std::size_t const over = end > border ? (end - border) * unit / a.bins : 0;
-  return {static_cast<std::uint32_t>(first), unit - static_cast<std::uint32_t>(over)};
+// Where the rows or columns of a matrix fall.
+class places {
+public:
+  places(axis const& a, std::size_t entries) : bins_(a.bins), n_(a.n) {
+    for (; n_ >> 48 != 0; ++shift_) // products with bins are to fit 64 bits
+      n_ = n_ / 2 + 1;
+    if (a.n > entries)
+      return;
+    table_.reserve(a.n); // an entry should not cost a division
+    for (std::size_t i = 0; i < a.n; ++i)
+      table_.push_back(compute(i));
+  }
+  place operator[](std::size_t i) const { return table_.empty() ? compute(i) : table_[i]; }
+
+private:
+  place compute(std::size_t index) const {
+    std::size_t const i = index >> shift_;
+    std::size_t const first = i * bins_ / n_;
+    std::size_t const border = (first + 1) * n_; // in units of 1 / bins of a row
+    std::size_t const end = (i + 1) * bins_;
+    std::size_t const over = end > border ? (end - border) * unit / bins_ : 0;
+    return {static_cast<std::uint32_t>(first), unit - static_cast<std::uint32_t>(over)};
+  }
+
+  std::size_t bins_, n_;
+  int shift_ = 0;
+  std::vector<place> table_;
+};
+
+// f(row, column) for the entries of one part.
+template <class V, class I, class O, class F>
+void each_entry(csr_view<V, I, O> const& a, int part, int parts, F f) {
+  auto const n = static_cast<std::size_t>(a.rows);
+  std::size_t const end = detail::split_by_entries(a.row_ptr, n, part + 1, parts);
+  for (std::size_t i = detail::split_by_entries(a.row_ptr, n, part, parts); i < end; ++i)
+    for (auto k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
+      f(i, static_cast<std::size_t>(a.col[k]));
+}
+template <class V, class I, class O, class F>
+void each_entry(coo_view<V, I, O> const& a, int part, int parts, F f) {
+  auto const n = static_cast<std::size_t>(a.nnz);
+  std::size_t const end = detail::split(n, part + 1, parts);
+  for (std::size_t k = detail::split(n, part, parts); k < end; ++k)
+    f(static_cast<std::size_t>(a.row[k]), static_cast<std::size_t>(a.col[k]));
 }
 
 struct colour {
@@ -140,47 +178,49 @@ layout lay_out(std::size_t rows, std::size_t cols, std::size_t size) {
   return l;
 }
 
-std::vector<double> bin_entries(any_matrix const& csr, layout const& l) {
+std::vector<double> bin_entries(any_matrix const& a, layout const& l) {
   std::size_t const bins = l.y.bins * l.x.bins;
   std::vector<double> out(bins);
-  if (csr.nnz() == 0)
+  if (a.nnz() == 0)
     return out;
-  std::vector<place> cols(l.x.n); // kept, since an entry should not cost a division
-  for (std::size_t j = 0; j < cols.size(); ++j)
-    cols[j] = place_of(l.x, j);
-  visit(csr.type(), [&](auto types) {
-    using T = decltype(types);
-    using V = typename T::value;
-    auto const& a =
-        *static_cast<csr_view<V, typename T::index, typename T::offset> const*>(csr.ref().view);
-    auto const n = static_cast<std::size_t>(a.rows);
-    int const parts = detail::parts_for(csr.nnz(), 0, std::max(bins, std::size_t{1} << 18));
+  places const rows(l.y, a.nnz());
+  places const cols(l.x, a.nnz());
+  auto const deal = [&](auto const& view) {
+    int const parts = detail::parts_for(a.nnz(), 0, std::max(bins, std::size_t{1} << 18));
     std::vector<std::vector<std::uint64_t>> mine(static_cast<std::size_t>(parts));
     detail::parallel(parts, [&](int part) {
       auto& count = mine[static_cast<std::size_t>(part)];
       count.resize(bins);
-      std::size_t const end = detail::split_by_entries(a.row_ptr, n, part + 1, parts);
-      for (std::size_t i = detail::split_by_entries(a.row_ptr, n, part, parts); i < end; ++i) {
-        place const y = place_of(l.y, i);
+      each_entry(view, part, parts, [&](std::size_t i, std::size_t j) {
+        place const y = rows[i];
+        place const x = cols[j];
         std::uint64_t* const upper = count.data() + y.first * l.x.bins;
-        for (auto k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k) {
-          place const x = cols[static_cast<std::size_t>(a.col[k])];
-          upper[x.first] += y.in_first * x.in_first;
+        upper[x.first] += y.in_first * x.in_first;
+        if (x.in_first != unit)
+          upper[x.first + 1] += y.in_first * (unit - x.in_first);
+        if (y.in_first != unit) {
+          std::uint64_t* const lower = upper + l.x.bins;
+          lower[x.first] += (unit - y.in_first) * x.in_first;
           if (x.in_first != unit)
-            upper[x.first + 1] += y.in_first * (unit - x.in_first);
-          if (y.in_first != unit) {
-            std::uint64_t* const lower = upper + l.x.bins;
-            lower[x.first] += (unit - y.in_first) * x.in_first;
-            if (x.in_first != unit)
-              lower[x.first + 1] += (unit - y.in_first) * (unit - x.in_first);
-          }
+            lower[x.first + 1] += (unit - y.in_first) * (unit - x.in_first);
         }
-      }
+      });
     });
     static_assert(unit * unit == one);
     for (auto const& count : mine)
       for (std::size_t b = 0; b < bins; ++b)
         out[b] += static_cast<double>(count[b]) / static_cast<double>(one);
+  };
+  visit(a.type(), [&](auto types) {
+    using T = decltype(types);
+    using V = typename T::value;
+    using I = typename T::index;
+    using O = typename T::offset;
+    void const* const view = a.ref().view;
+    if (a.format() == format::coo)
+      deal(*static_cast<coo_view<V, I, O> const*>(view));
+    else
+      deal(*static_cast<csr_view<V, I, O> const*>(view));
   });
   return out;
 }

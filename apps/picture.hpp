@@ -32,8 +32,8 @@ layout lay_out(std::size_t rows, std::size_t cols, std::size_t size);
 
 /// Weight of the entries in each bin, row by row; 1.0 is one entry. An entry on the border of bins
 /// is dealt to both, by area, so that a line of entries does not beat against the pixels. The same
-/// for every number of threads.
-std::vector<double> bin_entries(any_matrix const& csr, layout const& l);
+/// for every number of threads. `a` is csr or coo; memory goes by its entries, not by its rows.
+std::vector<double> bin_entries(any_matrix const& a, layout const& l);
 
 using rgb = std::array<std::uint8_t, 3>;
 

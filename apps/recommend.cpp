@@ -4,8 +4,8 @@
 #include "tulle/op/optimize.hpp"
 
 #include "apps/command.hpp"
-#include "apps/support/json.hpp"
 #include "apps/support/matrix.hpp"
+#include "apps/support/options.hpp"
 #include "apps/support/progress.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 struct recommend_options {
   std::string matrix;
   double calls = optimize_options{}.calls;
-  bool json = false;
+  json_output json;
 };
 
 void run(recommend_options const& o) {
@@ -34,12 +34,14 @@ void run(recommend_options const& o) {
                                              {"convert", c.convert},
                                              {"total", c.total}}
                                       : json{{"layout", name(c.layout)}, {"remark", c.remark}});
-    return print({{"matrix", in.name},
+    o.json.print({{"matrix", in.name},
                   {"type", name(in.matrix.type())},
                   {"calls", o.calls},
                   {"layout", name(all.front().layout)},
                   {"considered", list}});
   }
+  if (o.json.alone())
+    return;
   fmt::print("{}: {} for {:g} products\n\n  {:<19} {:>10} {:>10} {:>12} {:>10}\n", in.name,
              name(all.front().layout), o.calls, "", "MB", "a call", "conversion", "together");
   for (candidate const& c : all)
@@ -59,9 +61,11 @@ void add_recommend_command(CLI::App& app) {
   auto const o = std::make_shared<recommend_options>();
   command->add_option("MATRIX", o->matrix, matrix_help)->required();
   command->add_option("--calls", o->calls, "Products that a conversion has to pay for")
+      ->type_name("N")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_flag("--json", o->json, "Print JSON");
+  add_threads_option(*command);
+  add_json_option(*command, o->json);
   command->footer("Examples:\n"
                   "  tulle recommend bcsstk13.mtx.gz\n"
                   "  tulle recommend gen:fem:60000 --calls 20");

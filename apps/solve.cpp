@@ -6,8 +6,8 @@
 #include "tulle/solve/cg.hpp"
 
 #include "apps/command.hpp"
-#include "apps/support/json.hpp"
 #include "apps/support/matrix.hpp"
+#include "apps/support/options.hpp"
 #include "apps/support/progress.hpp"
 #include "apps/support/text.hpp"
 
@@ -26,23 +26,9 @@ struct solve_options {
   std::string matrix, rhs = "ones", format = "csr", value, out;
   double tolerance = 0;
   std::size_t iterations = 0;
-  int threads = 0;
-  bool jacobi = false, json = false;
+  bool jacobi = false;
+  json_output json;
 };
-
-std::vector<std::string> format_names() {
-  std::vector<std::string> names;
-  for (format const f : all_formats)
-    names.emplace_back(name(f));
-  return names;
-}
-
-format format_called(std::string const& wanted) {
-  for (format const f : all_formats)
-    if (name(f) == wanted)
-      return f;
-  return format::csr; // the command line has checked it
-}
 
 // A dense vector of n elements from a file of one column, array or coordinate.
 template <class V>
@@ -68,6 +54,11 @@ void write_vector(std::string const& path, std::vector<V> const& v, std::string 
       fmt::format_to(std::back_inserter(text), "{}\n", e);
     else
       fmt::format_to(std::back_inserter(text), "{} {}\n", e.real(), e.imag());
+  if (path == "-") {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+      fail(errc::io, "stdout cannot be written");
+    return;
+  }
   std::string const part = path + ".part";
   std::FILE* const file = std::fopen(part.c_str(), "w");
   if (!file)
@@ -136,15 +127,16 @@ void print_text(loaded const& in, any_matrix const& a, cg_result const& r) {
 }
 
 void run(solve_options const& o) {
-  cpu const where{.threads = o.threads};
-  loaded const in = load(o.matrix, {.value = o.value, .where = where});
+  check_matrix_file(o.out);
+  check_one_on_stdout(o.json, o.out == "-");
+  loaded const in = load(o.matrix, {.value = o.value});
   any_matrix copy;
-  format const wanted = format_called(o.format);
-  if (wanted != format::csr) {
+  layout const wanted = layout::parse(o.format);
+  if (wanted.format != format::csr) {
     progress const shown("converting " + in.name);
-    copy = convert(in.matrix, wanted, where);
+    copy = convert(in.matrix, wanted);
   }
-  any_matrix const& a = wanted == format::csr ? in.matrix : copy;
+  any_matrix const& a = wanted.format == format::csr ? in.matrix : copy;
   visit(a.type(), [&](auto types) {
     using V = typename decltype(types)::value;
     std::vector<V> const b =
@@ -152,7 +144,7 @@ void run(solve_options const& o) {
     std::vector<V> x(a.cols());
     progress shown("solving " + in.name);
     display on_terminal{shown, "solving " + in.name};
-    cg_result const r = cg(where, a, b, x,
+    cg_result const r = cg(cpu{}, a, b, x,
                            {.tolerance = o.tolerance,
                             .most_iterations = o.iterations,
                             .jacobi = o.jacobi,
@@ -161,8 +153,8 @@ void run(solve_options const& o) {
       write_vector(o.out, x, fmt::format("tulle solve {}", in.name));
     shown.clear();
     if (o.json)
-      print(to_json(o, in, a, r));
-    else
+      o.json.print(to_json(o, in, a, r));
+    if (!o.json.alone() && o.out != "-")
       print_text(in, a, r);
     if (!r.converged)
       throw std::runtime_error(
@@ -177,23 +169,25 @@ void add_solve_command(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("solve", "Solve A x = b by conjugate gradients");
   auto const o = std::make_shared<solve_options>();
   command->add_option("MATRIX", o->matrix, matrix_help)->required();
-  command->add_option("--rhs", o->rhs, "b: a Matrix Market file of one column, or ones")
+  command
+      ->add_option("--rhs", o->rhs,
+                   "b: a Matrix Market file of one column, - for standard input, or ones")
+      ->type_name("FILE")
       ->capture_default_str();
   command
       ->add_option("--tolerance", o->tolerance,
                    "Of ||b - A x|| / ||b||; 1e-8 if left out, 1e-5 for f32 and c32")
+      ->type_name("X")
       ->check(CLI::PositiveNumber);
   command->add_option("--iterations", o->iterations, "At most; ten for each row if left out")
+      ->type_name("N")
       ->check(CLI::PositiveNumber);
   command->add_flag("--jacobi", o->jacobi, "Precondition with the diagonal");
-  command->add_option("--format", o->format, "Format of A in the products")
-      ->check(CLI::IsMember(format_names()))
-      ->capture_default_str();
-  command->add_option("--value", o->value, "Type of the values; as MATRIX has them if left out")
-      ->check(CLI::IsMember(value_names()));
-  command->add_option("--threads", o->threads, "All if left out")->check(CLI::PositiveNumber);
-  command->add_option("-o,--output", o->out, "Write x to this Matrix Market file if it is found");
-  command->add_flag("--json", o->json, "Print JSON");
+  add_layout_option(*command, o->format, "Format of A in the products: sell, sell:chunk=8");
+  add_value_option(*command, o->value);
+  add_threads_option(*command);
+  add_output_option(*command, o->out, "Write x to this Matrix Market file if it is found; - for standard output");
+  add_json_option(*command, o->json);
   command->footer(
       "A must be symmetric (or Hermitian) and positive definite. Exit status 1 where x\n"
       "is not found; the residual is that of the x found, not the recurrence's.\n\n"

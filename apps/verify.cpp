@@ -5,9 +5,10 @@
 #include "tulle/core/machine.hpp"
 
 #include "apps/command.hpp"
-#include "apps/support/json.hpp"
 #include "apps/support/matrix.hpp"
+#include "apps/support/options.hpp"
 #include "apps/support/restart.hpp"
+#include "apps/support/spool.hpp"
 #include "apps/support/text.hpp"
 #include "apps/verify_matrix.hpp"
 
@@ -31,7 +32,7 @@ namespace {
 struct verify_options {
   std::vector<std::string> matrices;
   std::string isa = "active";
-  bool json = false;
+  json_output json;
 };
 
 bool is_matrix_file(std::filesystem::path const& p) {
@@ -178,15 +179,14 @@ void run(verify_options const& o) {
   std::size_t failed = 0;
   json results = json::array();
   for (std::string const& spec : specs) {
-    json one = o.isa == "all" ? verify_under_all(spec) : to_json(verify_matrix(spec));
+    json one = o.isa == "all" ? verify_under_all(rereadable(spec)) : to_json(verify_matrix(spec));
     failed += !one["ok"].get<bool>();
-    if (o.json)
-      results.push_back(std::move(one));
-    else
+    if (!o.json.alone())
       print_line(one);
+    results.push_back(std::move(one));
   }
   if (o.json)
-    print({{"ok", failed == 0}, {"failed", failed}, {"matrices", results}});
+    o.json.print({{"ok", failed == 0}, {"failed", failed}, {"matrices", results}});
   if (failed != 0)
     throw std::runtime_error(fmt::format("verify: {} of {} failed", failed, specs.size()));
 }
@@ -204,7 +204,7 @@ void add_verify_command(CLI::App& app) {
                    "Instruction sets to run: the active one, or all that this processor has")
       ->check(CLI::IsMember({"active", "all"}))
       ->capture_default_str();
-  command->add_flag("--json", o->json, "Print JSON");
+  add_json_option(*command, o->json);
   command->footer("Every format, method and type pair, plain and transposed, is compared with "
                   "sums in extended precision, row by\n"
                   "row within c eps sum |a_ij x_j|, and with itself for 1, 2, 3 and 7 threads, bit "

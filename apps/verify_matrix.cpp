@@ -472,15 +472,13 @@ verification verify_matrix(std::string const& spec) {
   for (format const f : all_formats)
     out.formats.push_back(name(f));
   try {
-    bool const complex = !is_generator(spec) &&
-                         read_matrix_market_header(spec).field == matrix_market::field::complex;
-    loaded const in = load(spec, {.type = complex ? type_tag::c64_i64 : type_tag::f64_i64});
+    loaded const in = load(spec, {.wide = true});
     out.name = in.name;
     out.rows = in.matrix.rows();
     out.cols = in.matrix.cols();
     out.nnz = in.matrix.nnz();
     ++out.checks;
-    if (complex)
+    if (is_complex(in.matrix.type()))
       check_matrix<std::complex<double>>(in.matrix, out);
     else
       check_matrix<double>(in.matrix, out);

@@ -3,7 +3,9 @@
 #include "tulle/op/spgemm_method.hpp"
 #include "tulle/op/spmv.hpp"
 
+#include "apps/support/options.hpp"
 #include "apps/support/restart.hpp"
+#include "apps/support/spool.hpp"
 #include "bench/add/add.hpp"
 #include "bench/assemble/assemble.hpp"
 #include "bench/bench.hpp"
@@ -13,6 +15,7 @@
 #include "bench/html/page.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
+#include "bench/memory.hpp"
 #include "bench/primitive/primitive.hpp"
 #include "bench/read/read.hpp"
 #include "bench/run_info.hpp"
@@ -37,7 +40,7 @@ using operation = std::vector<record>(std::string const& matrix, options const& 
                                       std::vector<std::string>& remarks);
 
 void write(std::ofstream& file, std::string const& name, std::string const& text) {
-  if (file.is_open() && !(file << text << std::flush))
+  if (!(file << text << std::flush))
     fail(errc::io, "%s: could not be written to the end", name.c_str());
 }
 
@@ -64,27 +67,51 @@ void run(std::string const& op, operation* measure_one, options const& o) {
   // A thread that moves between cores takes its cache with it and shows as noise.
   setenv("OMP_PLACES", "cores", 0);
   app::restart_with("OMP_PROC_BIND", "close");
-  if (!o.json.empty())
+  app::json_output const json{o.json};
+  for (std::string const& matrix : o.matrices)
+    if (matrix.ends_with(".json"))
+      throw CLI::ValidationError(
+          matrix, fmt::format("not a matrix; --json={} writes the records to it", matrix));
+  if (json && !json.alone())
     open(o.json); // fails now rather than after the first matrix
   run_watch const watch(o);
-  std::vector<record> all;
+  std::vector<record> all, now; // of earlier matrices, of this one
   std::vector<std::string> remarks;
+  auto const lines = [&] {
+    std::string text = json_line(watch.info(remarks)) + "\n";
+    for (auto const* const list : {&all, &now})
+      for (record const& r : *list)
+        text += json_line(r) + "\n";
+    return text;
+  };
   auto const save = [&] {
     std::sort(remarks.begin(), remarks.end());
     remarks.erase(std::unique(remarks.begin(), remarks.end()), remarks.end());
-    if (o.json.empty())
-      return;
-    std::ofstream file = open(o.json);
-    write(file, o.json, json_line(watch.info(remarks)) + "\n");
-    for (record const& r : all)
-      write(file, o.json, json_line(r) + "\n");
+    if (json && !json.alone())
+      json.write(lines()); // a run may take hours, and be stopped
   };
-  for (auto const& matrix : matrices_of(o, op, remarks)) {
-    auto const records = measure_one(matrix, o, remarks);
-    print_tables(records);
-    all.insert(all.end(), records.begin(), records.end());
-    save(); // a run may take hours, and be stopped
+  options telling = o;
+  telling.on_records = [&](std::vector<record> const& some) {
+    now.insert(now.end(), some.begin(), some.end());
+    save();
+  };
+  for (auto const& spec : matrices_of(o, op, remarks)) {
+    std::string const matrix = app::rereadable(spec);
+    try {
+      now = measure_one(matrix, telling, remarks);
+    } catch (std::exception const& e) {
+      if (!is_out_of_memory(e))
+        throw;
+      remarks.push_back(matrix + ": memory did not suffice: " + e.what());
+    }
+    if (!json.alone())
+      print_tables(now);
+    all.insert(all.end(), now.begin(), now.end());
+    now.clear();
+    save();
   }
+  if (json.alone() && !all.empty())
+    return json.write(lines());
   for (auto const& remark : remarks)
     fmt::print("Note: {}.\n", remark);
   if (all.empty())
@@ -114,8 +141,10 @@ std::vector<std::string> method_names(std::string const& op) {
 void add_operation(CLI::App& bench, std::string const& op, std::string const& about,
                    operation* measure_one) {
   auto const o = std::make_shared<options>();
+  auto const json = std::make_shared<app::json_output>();
   auto* const command = bench.add_subcommand(op, about);
-  std::string matrix = "Files (.mtx, .mtx.gz) or generators (gen:fem:60000); none: the suite";
+  std::string matrix =
+      "Files (.mtx, .mtx.gz), - for standard input, or generators (gen:fem:60000); none: the suite";
   char const* one = "gen:poisson3d27:100 cant.mtx.gz";
   char const* other = "--suite generated --formats csr";
   if (op == "level1") {
@@ -127,14 +156,16 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
     one = "lists:100000:10";
     other = "lists:1000:1000";
   }
-  command->add_option("matrix", o->matrices, matrix);
+  command->add_option("MATRIX", o->matrices, matrix);
   command
       ->add_option("--suite", o->suite,
                    "quick, generated, large, thesis and graphs (stand-ins by name), real")
       ->check(CLI::IsMember(suite_names()));
-  command->add_option(
-      "--folder", o->folder,
-      "Of .mtx and .mtx.gz files: all of them for real; those that thesis or graphs name");
+  command
+      ->add_option("--folder", o->folder,
+                   "Of .mtx and .mtx.gz files: all of them for real; those that thesis or graphs "
+                   "name")
+      ->type_name("FOLDER");
   command->add_option("--backend", o->backend, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
@@ -142,24 +173,26 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
       ->add_option(
           "--formats", o->formats,
           "Layouts, separated by commas: sell, sell:chunk=4; all: every format; every: all layouts")
+      ->type_name("LAYOUTS")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
       ->add_option(
           "--peers", o->peers,
           "Peers, separated by commas; all or none; cusparse:reuse for variants that begin so")
+      ->type_name("PEERS")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--value", o->value, "Value type")
+  command->add_option("--value", o->value, "Type of the values")
       ->check(CLI::IsMember({"f32", "f64"}))
       ->capture_default_str();
-  command->add_option("--index", o->index, "Index type")
+  command->add_option("--index", o->index, "Type of the indices")
       ->check(CLI::IsMember({"i32", "i64"}))
       ->capture_default_str();
-  command->add_option("--threads", o->threads, "Threads; 0: all")->check(CLI::Range(0, 4096));
+  app::add_threads_option(*command);
   if (op == "spmv") {
-    command->add_option("--sweep", o->sweep,
-                        "One contestant a value, without peers: threads=1,2,4");
+    command->add_option("--sweep", o->sweep, "One contestant a value, without peers: threads=1,2,4")
+        ->type_name("OPTION=N,N,...");
     command
         ->add_option("--method", o->methods,
                      "Methods beside the one that suits, separated by commas, for the formats "
@@ -170,6 +203,7 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   }
   if (op == "spmm")
     command->add_option("--columns", o->columns, "Columns of X, separated by commas")
+        ->type_name("N,N,...")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::Range(1, 4096));
@@ -191,7 +225,13 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
             "What is added: shift: A moved one column to the right; same: A; transpose: A^T")
         ->check(CLI::IsMember({"shift", "same", "transpose"}))
         ->capture_default_str();
-  command->add_option("--json", o->json, "Write the run and its records to this file, one a line");
+  command
+      ->add_option(
+          "--memory", o->memory,
+          "That contestants may hold together, 4G; those of spmv, spmm and convert are then "
+          "measured in groups, or left out; default: by what is available")
+      ->transform(CLI::AsSizeValue(false));
+  app::add_json_option(*command, *json, "the run and its records, one a line");
   auto* const quick = command->add_flag_callback(
       "--quick", [o] { o->how = effort::quick; }, "A tenth of a second for each contestant");
   command
@@ -202,10 +242,13 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   command->add_flag("--cold", o->cold, "Flush the caches before each call");
   command->footer(fmt::format("Examples:\n"
                               "  tulle bench {0}\n"
-                              "  tulle bench {0} {1} --threads 2 --json out.json\n"
+                              "  tulle bench {0} {1} --threads 2 --json=out.json\n"
                               "  tulle bench {0} {2} --peers eigen,openmp",
                               op, one, other));
-  command->callback([op, measure_one, o] { run(op, measure_one, *o); });
+  command->callback([op, measure_one, o, json] {
+    o->json = json->path;
+    run(op, measure_one, *o);
+  });
 }
 
 void add_report(CLI::App& bench) {
@@ -213,17 +256,20 @@ void add_report(CLI::App& bench) {
     std::vector<std::string> files;
     std::string out = "report.html";
     std::string title = "tulle bench";
+    app::json_output json;
   };
   auto const a = std::make_shared<arguments>();
   auto* const command = bench.add_subcommand("report", "One HTML page of results, losses first");
-  command->add_option("results", a->files, "Files that --json wrote")->required();
-  command
-      ->add_option("-o,--output", a->out,
-                   "The page; a table for documents where the name ends in .md")
+  command->add_option("RESULTS", a->files, "Files that --json=FILE wrote")
+      ->required()
+      ->type_name("FILE");
+  app::add_output_option(*command, a->out,
+                         "The page; a table for documents where the name ends in .md")
       ->capture_default_str();
   command->add_option("--title", a->title, "Its title")->capture_default_str();
+  app::add_json_option(*command, a->json);
   command->footer(
-      "Example:\n  tulle bench spmv --json out.json && tulle bench report out.json -o out.html");
+      "Example:\n  tulle bench spmv --json=out.json && tulle bench report out.json -o out.html");
   command->callback([a] {
     results all;
     for (auto const& name : a->files) {
@@ -233,28 +279,53 @@ void add_report(CLI::App& bench) {
     }
     std::ofstream page = open(a->out);
     write(page, a->out, a->out.ends_with(".md") ? markdown(all) : html_page(all, a->title));
-    fmt::print("{}: {} records\n", a->out, all.records.size());
+    if (a->json)
+      a->json.print({{"output", a->out}, {"records", all.records.size()}});
+    if (!a->json.alone())
+      fmt::print("{}: {} records\n", a->out, all.records.size());
   });
+}
+
+app::json to_json(comparison const& c, double threshold) {
+  app::json rows = app::json::array();
+  for (difference const& d : c.rows)
+    rows.push_back({{"contestant", label(d.new_one)},
+                    {"matrix", d.new_one.matrix},
+                    {"op", d.new_one.op},
+                    {"factor", d.factor},
+                    {"noise", d.noise},
+                    {"beyond", d.is_beyond(threshold)},
+                    {"old_seconds", d.old_one.seconds},
+                    {"new_seconds", d.new_one.seconds}});
+  return {{"threshold", threshold}, {"rows", rows}, {"gone", c.only_old}, {"new", c.only_new}};
 }
 
 void add_compare(CLI::App& bench) {
   struct arguments {
     std::string before, after;
     double threshold = .05;
+    app::json_output json;
   };
   auto const a = std::make_shared<arguments>();
   auto* const command =
       bench.add_subcommand("compare", "What got slower or faster between two runs, beyond noise");
-  command->add_option("old", a->before, "A file that --json wrote")->required();
-  command->add_option("new", a->after, "A later one")->required();
+  command->add_option("OLD", a->before, "A file that --json=FILE wrote")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("NEW", a->after, "A later one")->required()->type_name("FILE");
   command->add_option("--threshold", a->threshold, "What counts, 0.05 for 5 %")
+      ->type_name("X")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
+  app::add_json_option(*command, a->json, "every row that was compared");
   command->footer("Exit status 1 where something of tulle's got slower.\n\n"
                   "Example:\n  tulle bench compare before.json after.json --threshold 0.1");
   command->callback([a] {
     comparison const c = compare(read_results(a->before), read_results(a->after));
-    fmt::print("{}", text_of(c, a->threshold));
+    if (a->json)
+      a->json.print(to_json(c, a->threshold));
+    if (!a->json.alone())
+      fmt::print("{}", text_of(c, a->threshold));
     auto const slower = std::count_if(c.rows.begin(), c.rows.end(), [&](difference const& d) {
       return d.new_one.peer.empty() && d.factor < 1 && d.is_beyond(a->threshold);
     });

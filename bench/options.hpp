@@ -2,6 +2,10 @@
 
 /// What the command line says.
 #pragma once
+#include "bench/record.hpp"
+
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,10 +28,13 @@ struct options {
   std::string product = "aa";           ///< of spgemm: aa, aat
   std::string with = "shift";           ///< of add: shift, same, transpose
   int threads = 0;
-  std::string sweep; ///< "threads=1,2,4"
-  std::string json;
+  std::size_t memory = 0; ///< bytes that contestants may hold together; 0: by what is available
+  std::string sweep;      ///< "threads=1,2,4"
+  std::string json;       ///< a file; "-": standard output; empty: none
   effort how = effort::normal;
   bool cold = false;
+  /// Told the records of each group of contestants when they are there. May be empty.
+  std::function<void(std::vector<record> const&)> on_records;
 };
 
 } // namespace tulle::bench

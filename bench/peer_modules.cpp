@@ -86,8 +86,8 @@ bool is_wanted(std::vector<std::string> const& list, std::string const& name) {
                      [&](auto const& w) { return w == "all" || w == name; });
 }
 
-std::vector<contestant> ask_peers(std::vector<std::string> const& wanted,
-                                  any_problem const& problem, std::vector<std::string>& remarks) {
+std::vector<entrant> peer_entrants(std::vector<std::string> const& wanted,
+                                   any_problem const& problem, std::size_t bytes) {
   std::map<std::string, std::vector<std::string>> starts; // of variants, by peer
   for (auto const& text : wanted) {
     std::string const name = text.substr(0, text.find(':'));
@@ -96,19 +96,35 @@ std::vector<contestant> ask_peers(std::vector<std::string> const& wanted,
            fmt::format("{}", fmt::join(peer_names(), ", ")).c_str());
     starts[name].push_back(text == name ? "" : text.substr(name.size() + 1));
   }
-  std::vector<contestant> all;
+  std::vector<entrant> all;
   if (!has(isa::avx2)) // what the modules are compiled for
     return all;
   for (auto const& name : peer_names())
     if (auto const of = starts.find(starts.contains("all") ? "all" : name); of != starts.end())
-      try {
-        for (auto& c : ask_peer(name, problem))
-          if (std::any_of(of->second.begin(), of->second.end(),
-                          [&](auto const& start) { return c.format.starts_with(start); }))
-            all.push_back(std::move(c));
-      } catch (std::exception const& e) {
-        remarks.push_back(fmt::format("{} takes no part: {}", name, e.what()));
-      }
+      all.push_back({name, bytes,
+                     [name, of = of->second, &problem] {
+                       std::vector<contestant> offered = ask_peer(name, problem);
+                       std::erase_if(offered, [&](contestant const& c) {
+                         return std::none_of(of.begin(), of.end(), [&](auto const& start) {
+                           return c.format.starts_with(start);
+                         });
+                       });
+                       return offered;
+                     },
+                     true});
+  return all;
+}
+
+std::vector<contestant> ask_peers(std::vector<std::string> const& wanted,
+                                  any_problem const& problem, std::vector<std::string>& remarks) {
+  std::vector<contestant> all;
+  for (entrant const& e : peer_entrants(wanted, problem, 0))
+    try {
+      for (contestant& c : e.make())
+        all.push_back(std::move(c));
+    } catch (std::exception const& failure) {
+      remarks.push_back(took_no_part(e.name, failure));
+    }
   return all;
 }
 

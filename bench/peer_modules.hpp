@@ -4,7 +4,7 @@
 /// the program. Loaded when asked for the first time, and never unloaded: contestants hold their
 /// code.
 #pragma once
-#include "bench/contestant.hpp"
+#include "bench/contest.hpp"
 #include "bench/problem.hpp"
 
 #include <string>
@@ -21,8 +21,12 @@ std::vector<contestant> ask_peer(std::string const& name, any_problem const& pro
 
 /// Whether a list from the command line names it: by name, or by "all".
 bool is_wanted(std::vector<std::string> const& list, std::string const& name);
-/// What the wanted peers offer; of "cusparse:reuse" those whose format begins with what follows the
-/// colon. A peer that fails is a remark. errc::unsupported for a name that is no peer's.
+/// The wanted peers, each to be asked when there is room for `bytes`, which are guessed; of
+/// "cusparse:reuse" those whose format begins with what follows the colon. errc::unsupported for a
+/// name that is no peer's. The problem must outlive them.
+std::vector<entrant> peer_entrants(std::vector<std::string> const& wanted,
+                                   any_problem const& problem, std::size_t bytes);
+/// All of them at once. A peer that fails is a remark.
 std::vector<contestant> ask_peers(std::vector<std::string> const& wanted,
                                   any_problem const& problem, std::vector<std::string>& remarks);
 

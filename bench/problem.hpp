@@ -86,10 +86,20 @@ struct dynamic_problem {
   int threads;
 };
 
-enum class level1_function { dot, axpy, gather, gather_zero, scatter, rotate, add };
+enum class level1_function {
+  dot,
+  axpy,
+  gather,
+  gather_zero,
+  scatter,
+  rotate,
+  add,
+  dense_dot, ///< of dense_x instead of x, as the next
+  dense_axpy
+};
 
 /// One call of level 1 on a sparse x and a dense y. Contestants change x and y themselves, all the
-/// same ones: they are put back before a result is looked at. Beside that, the result of dot is a
+/// same ones: they are put back before a result is looked at. Beside that, the result of a dot is a
 /// V, and of add a csr<V, I, I> of one row.
 template <class V, class I>
 struct level1_problem {
@@ -99,8 +109,9 @@ struct level1_problem {
   std::span<V> y;
   std::span<I const> z_index; ///< of add: alpha x + z
   std::span<V const> z_val;
-  V alpha; ///< of axpy and add
-  V c, s;  ///< of rotate
+  std::span<V const> dense_x; ///< as long as y
+  V alpha;                    ///< of axpy and add
+  V c, s;                     ///< of rotate
   int threads;
 };
 

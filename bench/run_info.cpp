@@ -2,6 +2,7 @@
 #include "bench/run_info.hpp"
 
 #include "tulle/core/machine.hpp"
+#include "tulle/version.hpp"
 
 #include "bench/source.hpp"
 
@@ -36,7 +37,7 @@ run_info run_watch::info(std::vector<std::string> const& remarks) const {
   r.host_cpu = here.processor;
   r.isa = name(active_isa());
   r.compiler = "g++ " __VERSION__;
-  r.version = TULLE_VERSION;
+  r.version = version();
   r.command = command_line();
   r.cores = here.cores;
   r.threads = threads_of(options_);

@@ -9,16 +9,17 @@
 #include "bench/options.hpp"
 #include "bench/record.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace tulle::bench {
 
 inline int threads_of(options const& o) {
-  return o.threads > 0 ? o.threads : default_threads();
+  return detail::threads_of(o.threads);
 }
 
-/// The layouts that --formats names: sell:chunk=4; sell: as suits the backend; all: every format so;
-/// every: all their layouts.
+/// The layouts that --formats names: sell:chunk=4; sell: as suits the backend; all: every format
+/// so; every: all their layouts.
 inline std::vector<layout> wanted_layouts(options const& o) {
   std::vector<layout> all;
   auto const suited = [&](format f) {
@@ -56,6 +57,32 @@ auto with_matrix(std::string const& spec, options const& o, F&& f) {
         app::load(spec, {.type = type_of<V, I, I>::value, .where = {.threads = threads_of(o)}});
     return f(*source.matrix.get_if<csr<V, I, I>>());
   });
+}
+
+/// What a conversion of a and its result may take at once: of ell by its longest row, up to the
+/// eightfold of csr that it takes at most, else as most matrices need, with some to spare.
+template <class V, class I>
+std::size_t bytes_to_make(csr_view<V, I, I> a, layout const& l) {
+  std::size_t const bytes = detail::bytes_of(a);
+  if (l.format == format::csr && l.options.empty())
+    return bytes / 8; // taken as it is, with a plan
+  std::size_t const usual = 5 * bytes / 2;
+  if (l.format != format::ell)
+    return usual;
+  I longest = 0;
+  for (I i = 0; i < a.rows; ++i)
+    longest = std::max(longest, static_cast<I>(a.row_ptr[i + 1] - a.row_ptr[i]));
+  std::size_t const a_row = static_cast<std::size_t>(longest) * (sizeof(V) + sizeof(I));
+  std::size_t const most = 8 * bytes; // reached where rows * a_row would be more
+  std::size_t const padded = a_row > most / (static_cast<std::size_t>(a.rows) + 1)
+                                 ? most
+                                 : a_row * static_cast<std::size_t>(a.rows);
+  return std::max(usual, padded + bytes);
+}
+/// Of a peer, which may bring several variants: a guess.
+template <class V, class I>
+std::size_t bytes_of_peer(csr_view<V, I, I> a) {
+  return 4 * detail::bytes_of(a);
 }
 
 /// What all records of a matrix share.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tulle/core/parallel.hpp"
+
 #include "bench/measure.hpp"
 
 #include <cstdint>
 #include <cstring>
-#include <omp.h>
 
 namespace tulle::bench {
 namespace {
@@ -28,17 +29,18 @@ sum(std::uint64_t const* p, std::size_t n) {
 
 void stream(std::vector<stretch> const& memory, int threads) {
   std::uint64_t all = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : all)
-  {
-    auto const t = static_cast<std::size_t>(omp_get_thread_num());
-    auto const n = static_cast<std::size_t>(omp_get_num_threads());
+  auto const n = static_cast<std::size_t>(threads);
+  detail::parallel(threads, [&](int part) {
+    auto const t = static_cast<std::size_t>(part);
+    std::uint64_t here = 0;
     for (stretch const& m : memory) {
       std::size_t const words = m.bytes / 8;
       std::size_t const first = words * t / n / 8 * 8;
       std::size_t const last = t + 1 == n ? words : words * (t + 1) / n / 8 * 8;
-      all += sum(static_cast<std::uint64_t const*>(m.data) + first, last - first);
+      here += sum(static_cast<std::uint64_t const*>(m.data) + first, last - first);
     }
-  }
+    __atomic_fetch_add(&all, here, __ATOMIC_RELAXED);
+  });
   static std::uint64_t volatile sink = 0;
   sink = sink + all;
 }

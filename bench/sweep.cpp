@@ -3,6 +3,8 @@
 
 #include "tulle/core/error.hpp"
 
+#include "apps/support/options.hpp"
+
 #include <charconv>
 #include <sstream>
 
@@ -31,9 +33,9 @@ int number_of(sweep_point const& point) {
   int n = 0;
   char const* const end = point.value.data() + point.value.size();
   auto const [stop, code] = std::from_chars(point.value.data(), end, n);
-  if (code != std::errc() || stop != end || n < 1 || n > 4096)
-    fail(errc::unsupported, "%s: expected a number from 1 to 4096, found '%s'",
-         point.option.c_str(), point.value.c_str());
+  if (code != std::errc() || stop != end || n < 1 || n > app::most_threads)
+    fail(errc::unsupported, "--sweep %s: expected numbers from 1 to %d, found '%s'",
+         point.option.c_str(), app::most_threads, point.value.c_str());
   return n;
 }
 

@@ -20,6 +20,14 @@ bool faster(record const& a, record const& b) {
   return a.verified != b.verified ? a.verified : a.verified && times_faster(a, b) > 1;
 }
 
+// Whether the interval of the faster one covers the other's median: of their ratios to the bound,
+// or of times, which have no interval but what lies between their quartiles.
+bool is_as_fast(record const& r, record const& best) {
+  if (r.csr_bound_ratio > 0 && best.csr_bound_ratio > 0)
+    return r.csr_bound_ratio >= best.ratio_low;
+  return r.seconds <= best.seconds * (1 + best.spread / 2);
+}
+
 } // namespace
 
 std::string table(std::vector<record> records, bool colour) {
@@ -71,19 +79,23 @@ std::string closing_line(std::vector<record> const& records) {
     if (r.verified && r.option.empty())
       by_matrix[r.columns > 1 ? fmt::format("{} ({} columns)", r.matrix, r.columns) : r.matrix]
           .push_back(r);
-  std::string out;
+  std::string fastest, equals;
   for (auto& [matrix, list] : by_matrix) {
     std::stable_sort(list.begin(), list.end(), faster);
     record const& best = list.front();
     auto const rival = std::find_if(list.begin() + 1, list.end(), [&](record const& r) {
       return r.peer.empty() != best.peer.empty();
     });
-    out += out.empty() ? "" : "; ";
-    out += fmt::format("{} on {}", label(best), matrix);
+    if (rival != list.end() && is_as_fast(*rival, best)) {
+      equals += fmt::format("On {} {} is as fast as {}.\n", matrix, label(best), label(*rival));
+      continue;
+    }
+    fastest += fastest.empty() ? "" : "; ";
+    fastest += fmt::format("{} on {}", label(best), matrix);
     if (rival != list.end())
-      out += fmt::format(" ({:.2f}x {})", times_faster(best, *rival), label(*rival));
+      fastest += fmt::format(" ({:.2f}x {})", times_faster(best, *rival), label(*rival));
   }
-  return out.empty() ? "" : "Fastest: " + out + ".\n";
+  return (fastest.empty() ? "" : "Fastest: " + fastest + ".\n") + equals;
 }
 
 } // namespace tulle::bench

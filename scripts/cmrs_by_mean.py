@@ -5,7 +5,7 @@ length of rows, and the memory utilization of eq. 6.1 and 6.2.
 
     tulle bench spmv gen:permutation:10000000 gen:like:mc2depi gen:poisson2d5:2048 ... --backend cuda --quick
         --formats csr,cmrs:height=1,cmrs:height=8,cmrs,cmrs:height=16:padded=true:warp=32:modulo=8,hyb --method rows
-        --peers cusparse --json run.json
+        --peers cusparse --json=run.json
     scripts/cmrs_by_mean.py run.json 4800
 
 The second argument is the bandwidth of the device in GB/s, as its maker has it. The paper's vector kernel, a warp a row,

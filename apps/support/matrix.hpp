@@ -3,7 +3,7 @@
 /// Where the command line's matrices come from: a file or a generator.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
-#include "tulle/io/matrix_market.hpp"
+#include "tulle/io/read.hpp"
 
 #include <optional>
 #include <string>
@@ -16,10 +16,12 @@ struct load_options {
   std::optional<type_tag> type = std::nullopt;
   /// With the natural index: "f32", "f64", "c32" or "c64". Empty: as type says.
   std::string value = {};
+  bool wide = false; ///< with 64-bit indices, even where the natural ones are 32-bit
   on_symmetry symmetry = on_symmetry::expand;
   on_duplicates duplicates = on_duplicates::keep;
-  bool file_order =
-      false; ///< a file comes as coo, its entries as they stand there; a generator as csr always
+  /// A file comes as coo, its entries as they stand there, and may have any number of rows and
+  /// columns; a generator as csr always.
+  bool file_order = false;
   cpu where = {};
 };
 
@@ -27,11 +29,14 @@ struct loaded {
   any_matrix matrix; ///< csr, or coo where file_order was asked for
   std::string name;  ///< the file's name without its folders, or the generator's text
   std::optional<matrix_market_header> header; ///< of a file
+  std::optional<file_kind> kind;              ///< of a file
   double seconds = 0;                         ///< that it took
 };
 
-/// `gen:...` by tulle::generate, anything else as the path of a Matrix Market file. Shows progress
-/// on a terminal.
+/// `gen:...` by tulle::generate, anything else as the path of a matrix file of any kind, "-" being
+/// standard input. The kind may be said: `metis:PATH`, `edges0:PATH` and so on. Shows progress on a
+/// terminal. A file with more rows or columns than most_rows() of its entries is errc::io, since
+/// commands have vectors of that length, unless file_order is set.
 loaded load(std::string const& spec, load_options const& options = {});
 
 /// Whether a spec names a generator.
@@ -43,7 +48,7 @@ std::vector<std::string> const& value_names();
 /// is t.
 type_tag with_value(std::string const& value, type_tag natural);
 /// What load() would choose.
-type_tag natural_type(matrix_market_header const& header);
+type_tag natural_type(matrix_market_header const& header, bool wide = false);
 bool is_complex(type_tag t);
 bool is_wide(type_tag t); ///< 64-bit indices
 

@@ -96,32 +96,28 @@ std::vector<record> run_convert(std::string const& matrix, csr<V, I, I> const& a
   auto const each_layout = [&](auto&& make) {
     for (layout const& l : wanted_layouts(o))
       if (l.format != format::csr)
-        try {
-          make(l);
-        } catch (error const& e) {
-          if (e.code() != errc::unsupported)
-            throw;
-          remarks.push_back(matrix + ": " + e.what());
-        }
+        c.entrants.push_back({"tulle " + name(l),
+                              o.backend == "cpu" ? 2 * bytes_to_make(p.a, l) : 0,
+                              [=] { return make(l); }});
   };
   if (o.backend == "cpu") {
     c.contestants.push_back(read_bound(stretches({a.view()}), p.threads));
-    each_layout([&](layout const& l) {
-      for (bool const refills : {false, true})
-        c.contestants.push_back(make_tulle(p, l, refills));
+    each_layout([p](layout const& l) {
+      return std::vector<contestant>{make_tulle(p, l, false), make_tulle(p, l, true)};
     });
   } else if (!cuda_devices().empty()) {
     auto const watch = event_watch();
     auto const there = std::make_shared<device_matrix>(upload(a));
     c.contestants.push_back(copy_bound(a.bytes(), watch));
-    each_layout([&](layout const& l) {
-      c.contestants.push_back(make_there<V, I>(there, l, p.threads, watch));
+    each_layout([there, watch, threads = p.threads](layout const& l) {
+      return std::vector<contestant>{make_there<V, I>(there, l, threads, watch)};
     });
   } else {
     remarks.push_back("no device: " + cuda_state());
   }
-  for (auto& peer : ask_peers(o.peers, {over_types<convert_problem>(p), o.backend}, remarks))
-    c.contestants.push_back(std::move(peer));
+  any_problem const asked{over_types<convert_problem>(p), o.backend};
+  for (entrant& peer : peer_entrants(o.peers, asked, bytes_of_peer(p.a)))
+    c.entrants.push_back(std::move(peer));
   return hold(c, o, remarks);
 }
 

@@ -120,8 +120,8 @@ std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
     auto const timed = run_peers(one, all, batch, x.data(), 0, o, remarks);
     for (std::size_t k = 0; k < timed.size(); ++k) {
       looked_at[k].who.result(y.data());
-      bool const right = is_product(
-          all.first(a.rows, a.cols, looked_at[k].entries + 1, threads).view(), x.data(), y.data());
+      auto const last = all.first(a.rows, a.cols, looked_at[k].entries + 1, threads);
+      bool const right = is_product(last.view(), x.data(), y.data());
       contestant c = timed[k].who;
       c.format += size;
       c.bytes = c.peak_bytes = 0; // told before anything came

@@ -142,11 +142,11 @@ std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
   }
   std::vector<double> times;
   bool right = true;
+  auto const triplets = all.first(a.rows, a.cols, n);
   for (std::size_t round = 0; round <= builds; ++round) {
     device_matrix c;
-    double const seconds = device_seconds([&] {
-      c = convert(device_ref{matrix_ref(all.first(a.rows, a.cols, n))}, format::csr, {});
-    });
+    double const seconds =
+        device_seconds([&] { c = convert(device_ref{matrix_ref(triplets)}, format::csr, {}); });
     if (round == 0)
       right = *download(c).template get_if<csr<V, I, I>>() == a;
     else
@@ -199,9 +199,10 @@ std::vector<record> run_rounds(record const& about, csr<V, I, I> const& a,
   add_dynamic("dynamic slack=mean", true, true);
   add_dynamic("dynamic batch alone", false, false);
   players.push_back({named("csr rebuilt", "all entries so far from coo"), [&](std::size_t round) {
-                       auto const c = convert(device_ref{matrix_ref(all.first(
-                                                  a.rows, a.cols, before + (round + 1) * batch))},
-                                              format::csr, cuda{.memory = memory.get()});
+                       auto const triplets =
+                           all.first(a.rows, a.cols, before + (round + 1) * batch);
+                       auto const c = convert(device_ref{matrix_ref(triplets)}, format::csr,
+                                              cuda{.memory = memory.get()});
                        spmv_plan plan(c);
                        multiply([&] { spmv(plan, V(1), c, all.x, V(0), all.y); });
                        synchronize();
@@ -285,7 +286,8 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
   add_dynamic("dynamic streamed", std::move(streamed));
   std::size_t const batch = std::max<std::size_t>(1, n / round_part);
   std::size_t const before = n - std::min(n, rounds * batch);
-  auto grown = grower<V, I>::from_csr(all.here.first(a.rows, a.cols, before, threads_of(o)).view());
+  auto const first = all.here.first(a.rows, a.cols, before, threads_of(o));
+  auto grown = grower<V, I>::from_csr(first.view());
   for (std::size_t k = before; k < n; k += batch)
     all.insert(grown, k, std::min(batch, n - k));
   add_dynamic("dynamic after rounds", std::move(grown));

@@ -112,7 +112,8 @@ contestant rebuilder(dynamic_problem<V, I> const& p, arrivals<V, I> const& all) 
   c.path = "all entries so far by from_triplets";
   c.run = [p, next, y, &all] {
     *next += p.batch;
-    multiply(all.first(p.a.rows, p.a.cols, *next, p.threads).view(), p, p.products, y);
+    auto const rebuilt = all.first(p.a.rows, p.a.cols, *next, p.threads);
+    multiply(rebuilt.view(), p, p.products, y);
   };
   c.bytes = detail::bytes_of(p.a);
   return c;
@@ -241,7 +242,8 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
   auto const after_rounds = [&](dynamic_options const& with) {
     std::size_t const batch = std::max<std::size_t>(1, n / round_part);
     std::size_t const before = n - std::min(n, rounds * batch);
-    auto d = dynamic_csr<V, I>::from_csr(all.first(a.rows, a.cols, before, threads).view(), with);
+    auto const first = all.first(a.rows, a.cols, before, threads);
+    auto d = dynamic_csr<V, I>::from_csr(first.view(), with);
     for (std::size_t k = before; k < n; k += batch) {
       std::size_t const m = std::min(batch, n - k);
       d.insert({all.row.data() + k, m}, {all.col.data() + k, m}, {all.val.data() + k, m});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/level1/level1.hpp"
 
+#include "tulle/op/dense_level1.hpp"
 #include "tulle/op/level1.hpp"
 
 #include "bench/contest.hpp"
@@ -18,8 +19,11 @@ namespace tulle::bench {
 namespace {
 
 using function = level1_function;
-constexpr char const* function_names[] = {"dot",     "axpy",   "gather", "gather_zero",
-                                          "scatter", "rotate", "add"};
+constexpr char const* function_names[] = {"dot",    "axpy", "gather",    "gather_zero", "scatter",
+                                          "rotate", "add",  "dense_dot", "dense_axpy"};
+constexpr bool is_dense(function f) {
+  return f == function::dense_dot || f == function::dense_axpy;
+}
 
 // A power of two: the product is exact, so that all who are right have the same bits, fused or not.
 constexpr double alpha = .5;
@@ -78,10 +82,13 @@ V start_y(std::size_t j) {
 template <class V, class I>
 struct operands {
   array<I> index, z_index;
-  array<V> val, z_val, y;
+  array<V> val, z_val, dense_x, y;
 
   explicit operands(shape const& s)
-      : index(places<I>(s, 1)), z_index(places<I>(s, 2)), val(s.nnz), z_val(s.nnz), y(s.length) {
+      : index(places<I>(s, 1)), z_index(places<I>(s, 2)), val(s.nnz), z_val(s.nnz),
+        dense_x(s.length), y(s.length) {
+    for (std::size_t j = 0; j < s.length; ++j)
+      dense_x[j] = start_x<V>(j);
     for (std::size_t k = 0; k < s.nnz; ++k)
       z_val[k] = start_y<V>(k);
     restore();
@@ -114,6 +121,8 @@ bool is_changed_by(function f, operands<V, I> const& now) {
   std::size_t k = 0;
   for (std::size_t j = 0; j < now.y.size(); ++j) {
     V y = start_y<V>(j);
+    if (f == function::dense_axpy)
+      y += V(alpha) * start_x<V>(j);
     double allowed = 0;
     if (k < now.index.size() && static_cast<std::size_t>(now.index[k]) == j) {
       V x = start_x<V>(k);
@@ -143,12 +152,13 @@ bool is_changed_by(function f, operands<V, I> const& now) {
 
 /// Whether the sum is right, within the error that any order of addition has.
 template <class V, class I>
-bool is_dot(V found, operands<V, I> const& from) {
+bool is_dot(V found, function f, operands<V, I> const& from) {
+  std::size_t const n = is_dense(f) ? from.y.size() : from.index.size();
   long double sum = 0; // all terms are positive: it is its own size
-  for (std::size_t k = 0; k < from.index.size(); ++k)
+  for (std::size_t k = 0; k < n; ++k)
     sum += static_cast<long double>(start_x<V>(k)) *
-           start_y<V>(static_cast<std::size_t>(from.index[k]));
-  long double const terms = static_cast<long double>(from.index.size()) + 2;
+           start_y<V>(is_dense(f) ? k : static_cast<std::size_t>(from.index[k]));
+  long double const terms = static_cast<long double>(n) + 2;
   return std::fabs(found - sum) <= terms * std::numeric_limits<V>::epsilon() * sum;
 }
 
@@ -195,17 +205,28 @@ contestant make_tulle(level1_problem<V, I> const& p) {
       copy_matrix(I(1), size, row_ptr, sum->index.data(), sum->val.data(), to);
     };
     c.poison = [sum] { *sum = {}; };
+    break;
   }
+  case function::dense_dot: {
+    V* const sum = keep_result<V>(c, 1);
+    c.run = [p, where, sum] { *sum = tulle::dot(where, p.dense_x, p.y); };
+    break;
+  }
+  case function::dense_axpy:
+    c.run = [p, where] { tulle::axpy(where, p.alpha, p.dense_x, p.y); };
+    break;
   }
   return c;
 }
 
 /// What the bound reads. Of x its indices and values; of y a whole line of the cache for each line
 /// that has one of x's places, since no less can be fetched. They are read side by side, which the
-/// lines of a call are not. Of add both operands and the sum.
+/// lines of a call are not. Of add both operands and the sum; of dense functions both vectors.
 template <class V, class I>
 std::vector<stretch> must_move(operands<V, I> const& x, function f, csr<V, I, I> const& sum) {
   constexpr std::size_t line = 64;
+  if (is_dense(f))
+    return {{x.dense_x.data(), x.dense_x.bytes()}, {x.y.data(), x.y.bytes()}};
   std::vector<stretch> memory{{x.index.data(), x.index.bytes()}, {x.val.data(), x.val.bytes()}};
   if (f == function::add) {
     memory.push_back({x.z_index.data(), x.z_index.bytes()});
@@ -233,23 +254,24 @@ std::vector<record> run_level1(std::string const& spec, shape const& s, options 
   std::vector<record> all;
   for (std::size_t f = 0; f < std::size(function_names); ++f) {
     auto const which = static_cast<function>(f);
-    level1_problem<V, I> const p{which,      with.index, with.val,  with.y,  with.z_index,
-                                 with.z_val, V(alpha),   V(cosine), V(sine), threads_of(o)};
+    level1_problem<V, I> const p{which,        with.index, with.val,     with.y,
+                                 with.z_index, with.z_val, with.dense_x, V(alpha),
+                                 V(cosine),    V(sine),    threads_of(o)};
     with.restore(); // peers may copy what they are shown
     contest c;
     c.about.matrix = spec + " " + function_names[f];
     c.about.rows = s.length;
     c.about.cols = 1;
-    c.about.nnz = s.nnz;
+    c.about.nnz = is_dense(which) ? s.length : s.nnz;
     c.about.op = "level1";
     c.about.value = o.value;
     c.about.index = o.index;
     c.about.threads = p.threads;
     c.verify = [&](contestant const& who) {
-      if (which == function::dot) {
+      if (which == function::dot || which == function::dense_dot) {
         V found = 0;
         who.result(&found);
-        if (!is_dot(found, with))
+        if (!is_dot(found, which, with))
           return false;
       }
       if (which == function::add) {

@@ -38,7 +38,8 @@ std::vector<contestant> contestants(dynamic_problem<V, I> const& p) {
     s->next += batch;
     if (products == 0)
       return;
-    device_ref const a{matrix_ref(s->a.view())};
+    auto const view = s->a.view();
+    device_ref const a{matrix_ref(view)};
     spmv_plan plan(a);
     for (int k = 0; k < products; ++k)
       spmv(plan, V(1), a, s->x, V(0), s->y);

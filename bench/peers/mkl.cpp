@@ -271,12 +271,12 @@ std::vector<contestant> contestants(assemble_problem<V, I> const& p) {
   return {maker<V, I>(p.threads, make, "convert_csr")};
 }
 
-// What it has no function for is the sum of two sparse vectors.
+// What it has no function for is the sum of two sparse vectors; its dense ones are not asked.
 template <class V, class I>
 std::vector<contestant> contestants(level1_problem<V, I> const& p) {
   using api = mkl<V, I>;
   using f = level1_function;
-  if (p.function == f::add)
+  if (p.function == f::add || p.function == f::dense_dot || p.function == f::dense_axpy)
     return {};
   mkl_set_dynamic(0);
   contestant c;
@@ -310,6 +310,8 @@ std::vector<contestant> contestants(level1_problem<V, I> const& p) {
       api::rotate(n, x, index, y, p.c, p.s);
       break;
     case f::add:
+    case f::dense_dot:
+    case f::dense_axpy:
       break;
     }
   };

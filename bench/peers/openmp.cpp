@@ -82,6 +82,24 @@ std::vector<contestant> contestants(level1_problem<V, I> const& p) {
       y = c * y - s * old;
     });
     break;
+  case level1_function::dense_dot: {
+    V* const result = keep_result<V>(c, 1);
+    c.run = [p, result] {
+      V sum = 0;
+#pragma omp parallel for num_threads(p.threads) schedule(static) reduction(+ : sum)
+      for (std::size_t k = 0; k < p.y.size(); ++k)
+        sum += p.dense_x[k] * p.y[k];
+      *result = sum;
+    };
+    break;
+  }
+  case level1_function::dense_axpy:
+    c.run = [p] {
+#pragma omp parallel for num_threads(p.threads) schedule(static)
+      for (std::size_t k = 0; k < p.y.size(); ++k)
+        p.y[k] += p.alpha * p.dense_x[k];
+    };
+    break;
   case level1_function::add:
     return {};
   }

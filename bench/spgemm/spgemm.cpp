@@ -57,8 +57,10 @@ public:
     expected_ = size_ = array<double>(narrow(p.a.rows));
     multiply(p.b, v_, bv);
     multiply(p.a, bv, expected_);
-    multiply(absolute(p.b).view(), v_, bv);
-    multiply(absolute(p.a).view(), bv, size_);
+    auto const absolute_b = absolute(p.b);
+    auto const absolute_a = absolute(p.a);
+    multiply(absolute_b.view(), v_, bv);
+    multiply(absolute_a.view(), bv, size_);
   }
   bool holds(csr<V, I, I> const& c) const {
     if (c.rows != p_.a.rows || c.cols != p_.b.cols)

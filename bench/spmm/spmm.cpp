@@ -155,20 +155,24 @@ std::vector<record> run_spmm(std::string const& matrix, csr<V, I, I> const& a,
                                         {y.data(), y.bytes()}},
                                        p.threads));
     shared_result<V, I> const r{p, std::make_shared<array<V>>(y.size(), V(0))};
+    auto const enter = [&](std::string const& who, std::size_t bytes, auto make) {
+      c.entrants.push_back(
+          {"tulle " + who, bytes, [make] { return std::vector<contestant>{make()}; }});
+    };
     for (layout const& l : wanted_here(o))
-      c.contestants.push_back(make_tulle(r, l));
-    c.contestants.push_back(by_columns(r));
+      enter(name(l), bytes_to_make(p.a, l), [r, l] { return make_tulle(r, l); });
+    enter("csr column", x.bytes() + y.bytes(), [r] { return by_columns(r); });
     for (bool const late : {false, true})
-      c.contestants.push_back(grown(r, all, late));
+      enter("dynamic_csr", 4 * detail::bytes_of(p.a),
+            [r, &all, late] { return grown(r, all, late); });
   } else if (o.backend == "cuda" && !cuda_devices().empty()) {
     c.contestants = spmm_on_device(p, all, wanted_here(o), static_cast<std::size_t>(c.bound_bytes));
   } else {
     remarks.push_back("no device: " + cuda_state());
   }
-  bool const has_bound = !c.contestants.empty();
-  for (auto& peer : ask_peers(o.peers, {over_types<spmm_problem>(p), o.backend}, remarks))
-    if (!peer.is_bound || !has_bound)
-      c.contestants.push_back(std::move(peer));
+  any_problem const asked{over_types<spmm_problem>(p), o.backend};
+  for (entrant& peer : peer_entrants(o.peers, asked, bytes_of_peer(p.a)))
+    c.entrants.push_back(std::move(peer));
   return hold(c, o, remarks);
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/spmv/spmv.hpp"
 
-#include "tulle/core/error.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmv.hpp"
 
-#include "apps/support/progress.hpp"
 #include "bench/contest.hpp"
 #include "bench/cuda.hpp"
 #include "bench/measure.hpp"
@@ -70,7 +68,6 @@ std::vector<spmv_method> wanted_methods(format f, options const& o) {
 template <class V, class I>
 std::vector<record> run_spmv(std::string const& matrix, csr<V, I, I> const& a, options const& o,
                              std::vector<std::string>& remarks) {
-  app::progress progress(matrix);
   array<V> const x = operand<V>(static_cast<std::size_t>(a.cols));
   array<V> y(static_cast<std::size_t>(a.rows), V(0));
   spmv_problem<V, I> const p{a.view(), x.data(), threads_of(o)};
@@ -86,13 +83,8 @@ std::vector<record> run_spmv(std::string const& matrix, csr<V, I, I> const& a, o
   auto const each_layout = [&](auto&& make) {
     for (layout const& l : wanted_layouts(o))
       for (spmv_method const method : wanted_methods(l.format, o))
-        try {
-          make(l, method);
-        } catch (error const& e) {
-          if (e.code() != errc::unsupported)
-            throw;
-          remarks.push_back(matrix + ": " + e.what());
-        }
+        c.entrants.push_back({"tulle " + name(l), o.backend == "cpu" ? bytes_to_make(p.a, l) : 0,
+                              [=] { return std::vector<contestant>{make(l, method)}; }});
   };
   if (o.backend == "cpu") {
     c.contestants.push_back(read_bound({{a.val.data(), a.val.bytes()},
@@ -105,32 +97,24 @@ std::vector<record> run_spmv(std::string const& matrix, csr<V, I, I> const& a, o
       spmv_problem<V, I> q = p;
       if (point.option == "threads")
         q.threads = number_of(point);
-      each_layout([&](layout const& l, spmv_method method) {
-        progress.label(matrix + ": converting to " + name(l));
+      each_layout([q, point](layout const& l, spmv_method method) {
         contestant who = make_tulle(q, l, method);
         who.option = point.option;
         who.option_value = point.value;
-        c.contestants.push_back(std::move(who));
+        return who;
       });
     }
   } else if (o.backend == "cuda" && !cuda_devices().empty()) {
-    cuda_formats<V, I> const there(p);
-    c.contestants.push_back(copy_bound(static_cast<std::size_t>(c.bound_bytes), there.watch()));
-    each_layout([&](layout const& l, spmv_method method) {
-      progress.label(matrix + ": converting to " + name(l));
-      c.contestants.push_back(there.make(l, method));
-    });
+    auto const there = std::make_shared<cuda_formats<V, I>>(p);
+    c.contestants.push_back(copy_bound(static_cast<std::size_t>(c.bound_bytes), there->watch()));
+    each_layout([there](layout const& l, spmv_method method) { return there->make(l, method); });
   } else {
     remarks.push_back("no device: " + cuda_state());
   }
-  bool const has_bound = !c.contestants.empty();
-  if (o.sweep.empty()) {
-    progress.label(matrix + ": peers are converting");
-    for (auto& peer : ask_peers(o.peers, {over_types<spmv_problem>(p), o.backend}, remarks))
-      if (!peer.is_bound || !has_bound)
-        c.contestants.push_back(std::move(peer));
-  }
-  progress.clear();
+  any_problem const asked{over_types<spmv_problem>(p), o.backend};
+  if (o.sweep.empty())
+    for (entrant& peer : peer_entrants(o.peers, asked, bytes_of_peer(p.a)))
+      c.entrants.push_back(std::move(peer));
   return hold(c, o, remarks);
 }
 

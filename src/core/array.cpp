@@ -2,7 +2,11 @@
 #include "tulle/core/array.hpp"
 
 #include "tulle/core/recycling.hpp"
+#include "tulle/core/serial.hpp"
 
+#include "core/at_fork.hpp"
+
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -52,12 +56,23 @@ std::pmr::memory_resource* default_memory() noexcept {
   // fem 51.7, 10.3; circuit 29.6, 25.6; rmat 18 26.1, 21.5. One kind of size: pages that nobody
   // has written to are none yet, and an array that grows finds those that it had. Millions of
   // entries a second into a dynamic_csr in batches of 10^5, eight kinds and one: rmat 18 30, 35.
-  static auto* const kept = new recycling_memory(std::size_t{256} << 20, fresh, 1);
+  static auto* const kept = [] {
+    auto* const made = new recycling_memory(std::size_t{256} << 20, fresh, 1);
+    detail::at_fork({made, [](void* p) { static_cast<recycling_memory*>(p)->lock(); },
+                     [](void* p) { static_cast<recycling_memory*>(p)->unlock(); },
+                     [](void* p) { static_cast<recycling_memory*>(p)->unlock(); }});
+    return made;
+  }();
   return kept;
 #endif
 }
 
 namespace detail {
+
+std::uint64_t new_serial() noexcept {
+  static std::atomic<std::uint64_t> last = 0;
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 void* new_array(std::size_t n, std::size_t size, std::pmr::memory_resource*& memory) {
   if (!memory)

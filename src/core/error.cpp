@@ -52,6 +52,8 @@ char const* name(errc code) noexcept {
     return "backend";
   case errc::io:
     return "io";
+  case errc::stopped:
+    return "stopped";
   }
   return "?";
 }

@@ -24,8 +24,8 @@ bool runs(isa i) {
                   __builtin_cpu_supports("avx512vl");
   return i == isa::baseline || (i == isa::avx2 && v3) || (i == isa::avx512 && v4);
 }
-// AMD's gathers are microcoded (Zen 4, ns an entry of a long row in L2: gather 0.42 to 0.51, single loads 0.26 to 0.30), and the
-// avx2 set uses loads.
+// AMD's gathers are microcoded (Zen 4, ns an entry of a long row in L2: gather 0.42 to 0.51, single
+// loads 0.26 to 0.30), and the avx2 set uses loads.
 bool prefers_loads() {
   return __builtin_cpu_is("amd");
 }

@@ -52,6 +52,33 @@ std::uint64_t hash_of(array_of const& a, int threads) {
   }
 }
 
+/// The number of elements and nine of them, the first and the last among them. Multiplications do
+/// not wait for one another.
+template <class T>
+std::uint64_t sample_of(T const* p, std::size_t n) {
+  constexpr std::size_t samples = 8;
+  std::uint64_t h = n;
+  if (n == 0)
+    return h;
+  std::size_t const step = n / samples;
+  for (std::size_t s = 0; s < samples; ++s)
+    h += (static_cast<std::uint64_t>(p[s * step]) + s) * (0x9e3779b97f4a7c15u + 2 * s);
+  return h + static_cast<std::uint64_t>(p[n - 1]) * 0xc2b2ae3d27d4eb4fu;
+}
+
+std::uint64_t sample_of(array_of const& a) {
+  switch (a.size) {
+  case 1:
+    return sample_of(static_cast<std::uint8_t const*>(a.data()), a.n);
+  case 2:
+    return sample_of(static_cast<std::uint16_t const*>(a.data()), a.n);
+  case 4:
+    return sample_of(static_cast<std::uint32_t const*>(a.data()), a.n);
+  default:
+    return sample_of(static_cast<std::uint64_t const*>(a.data()), a.n);
+  }
+}
+
 } // namespace
 
 bool overlaps(array_list const& all, void const* first, void const* last) {
@@ -77,11 +104,19 @@ std::uint64_t pattern_of(array_list const& all, int threads) {
   return h;
 }
 
-std::uint64_t place_of(array_list const& all) {
-  std::uint64_t h = 0;
+std::uint64_t place_of(array_list const& all, std::uint64_t serial) {
+  std::uint64_t h = serial;
   for (array_of const& a : all)
     if (a.is_index)
       h = mixed(mixed(h, reinterpret_cast<std::uintptr_t>(a.data())), a.n);
+  return h;
+}
+
+std::uint64_t mark_of(array_list const& all, std::uint64_t serial) {
+  std::uint64_t h = serial;
+  for (array_of const& a : all)
+    if (a.is_index)
+      h = mixed(mixed(h, reinterpret_cast<std::uintptr_t>(a.data())), sample_of(a));
   return h;
 }
 

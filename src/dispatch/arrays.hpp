@@ -59,7 +59,10 @@ char const* missing(array_list const& all);
 /// Of what the index arrays hold, in 64 bits: the same for every number of threads. Which values
 /// are shared is no part of a pattern.
 std::uint64_t pattern_of(array_list const& all, int threads);
-/// Of where they lie: known again at no cost.
-std::uint64_t place_of(array_list const& all);
+/// Of where they lie, and whose they are: known again at no cost.
+std::uint64_t place_of(array_list const& all, std::uint64_t serial);
+/// The same, and of a few indices of each array: memory is used again, and a serial number is not
+/// always there. Arrays on the host.
+std::uint64_t mark_of(array_list const& all, std::uint64_t serial);
 
 } // namespace tulle::dispatch

@@ -30,7 +30,7 @@ std::size_t device_matrix::bytes() const noexcept {
   return n;
 }
 
-device_ref device_matrix::ref() const {
+device_ref device_matrix::ref() const& {
   if (!ref_.view)
     fail(errc::bad_structure, "device_matrix: nothing has been put into it");
   return {ref_};
@@ -58,6 +58,7 @@ device_matrix upload(matrix_ref a, cuda const& where) {
   d.ref_ = a;
   d.ref_.space = space::device;
   d.ref_.view = d.view_.get();
+  d.ref_.serial = detail::new_serial();
   return d;
 }
 

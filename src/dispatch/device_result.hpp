@@ -47,6 +47,7 @@ struct device_maker {
     check(status, op);
     d.ref_ = ops.ref(d.view_.get());
     d.ref_.space = space::device;
+    d.ref_.serial = detail::new_serial();
     return d;
   }
 };

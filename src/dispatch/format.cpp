@@ -3,6 +3,8 @@
 
 #include "tulle/op/convert.hpp"
 
+#include "dispatch/short_offsets.hpp"
+
 #include <string>
 
 namespace tulle {
@@ -21,8 +23,8 @@ format_ops const& ops(format f, type_tag t) {
   return table[static_cast<std::size_t>(f)][static_cast<std::size_t>(t)];
 }
 
-void check_present(char const* op, matrix_ref const& a) {
-  if (char const* const array = missing(arrays_of(a)))
+void check_present(char const* op, matrix_ref const& a, array_list const& arrays) {
+  if (char const* const array = missing(arrays))
     fail(errc::bad_structure, "%s: the %s of %zu x %zu has no %s; was it moved from?", op,
          name(a.format), a.rows, a.cols, array);
 }
@@ -84,8 +86,11 @@ layout layout_for(format f, backend b) {
 }
 
 any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {
+  detail::stoppable const here;
   format const f = to.format;
-  if (!is_built(a.format, a.type) || !is_built(f, a.type))
+  bool const is_short = is_built(f, a.type);
+  if (!is_built(a.format, a.type) ||
+      !(is_short || is_built(f, dispatch::with_short_offsets(a.type))))
     fail(errc::unsupported, "convert: %s to %s is not built for %s", name(a.format), name(f),
          name(a.type));
   dispatch::check_present("convert", a);
@@ -93,12 +98,25 @@ any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {
     fail(errc::unsupported, "convert: the %s is on a device; see download()", name(a.format));
   return detail::typed_memory("convert", [&] {
     detail::limited const space("convert", where);
+    cpu const& counted = space.counted();
+    auto const from_csr = [&](matrix_ref const& csr) {
+      if (is_short)
+        return dispatch::ops(f, csr.type).from_csr(csr.view, to.options, counted);
+      return dispatch::with_short_offsets(csr, counted, [&](matrix_ref const& narrow) {
+        if (!is_built(f, narrow.type))
+          fail(errc::overflow,
+               "convert: %s is not built for %s, and the offsets of %zu entries do "
+               "not fit shorter ones",
+               name(f), name(csr.type), csr.nnz);
+        return dispatch::ops(f, narrow.type).from_csr(narrow.view, to.options, counted);
+      });
+    };
     if (a.format == format::csr)
-      return dispatch::ops(f, a.type).from_csr(a.view, to.options, space.counted());
-    any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, space.counted());
+      return from_csr(a);
+    any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, counted);
     if (f == format::csr && to.options.empty())
       return csr;
-    return dispatch::ops(f, a.type).from_csr(csr.ref().view, to.options, space.counted());
+    return from_csr(csr.ref());
   });
 }
 

@@ -35,6 +35,10 @@ constexpr format_ops make_ops() {
                                    where);
           },
           [](void const* a, cpu const& where) -> any_matrix {
+            {
+              detail::policy_threads const here(where.threads);
+              static_cast<view const*>(a)->validate(); // members of owners are public
+            }
             return static_cast<view const*>(a)->to_csr(where);
           },
           [](void const* a) { return array_list(*static_cast<view const*>(a)); },
@@ -53,7 +57,15 @@ inline array_list arrays_of(matrix_ref const& a) {
   return ops(a.format, a.type).arrays(a.view);
 }
 
+/// Of where the arrays lie, and whose they are.
+inline std::uint64_t place_of(matrix_ref const& a) {
+  return place_of(arrays_of(a), a.serial);
+}
+
 /// errc::bad_structure for a matrix without its arrays: one that was moved from.
-void check_present(char const* op, matrix_ref const& a);
+void check_present(char const* op, matrix_ref const& a, array_list const& arrays);
+inline void check_present(char const* op, matrix_ref const& a) {
+  check_present(op, a, arrays_of(a));
+}
 
 } // namespace tulle::dispatch

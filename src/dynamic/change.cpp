@@ -370,19 +370,25 @@ void insert_late(S& s, sorted_batch<V, I> const& b, dynamic_options const& o) {
   std::swap(s.a, next);
 }
 
+/// False, and nothing is changed, where the matrix is no longer of the size that b was made for.
 template <class S, class V, class I>
-void apply(S& s, change kind, sorted_batch<V, I> const& b, dynamic_options const& o) {
+bool apply(S& s, change kind, sorted_batch<V, I> const& b, extent<I> size,
+           dynamic_options const& o) {
   std::lock_guard const one_at_a_time(s.writers);
+  if (size != extent<I>{s.a.rows, s.a.cols})
+    return false;
   if (kind == change::insert && suits_late(o) && b.n >= o.late_from) {
-    if (!s.a.row_ptr.empty())
-      return insert_late(s, b, o);
+    if (!s.a.row_ptr.empty()) {
+      insert_late(s, b, o);
+      return true;
+    }
     if (b.n >= s.a.entries / late_part) { // rows are moved all at once
       check_places<I>(s.a.entries + b.n, o.limit);
       auto const compact = s.rearranged(s.a, {.compact = true}, o);
       auto next = settled(compact, *joined(compact, b, o), o);
       auto const alone = s.changing();
       std::swap(s.a, next);
-      return;
+      return true;
     }
   }
   auto next = s.tidied(kind != change::insert || o.duplicates == on_duplicate::combine, o);
@@ -398,6 +404,7 @@ void apply(S& s, change kind, sorted_batch<V, I> const& b, dynamic_options const
     std::swap(s.a, *next);
   else
     c.make();
+  return true;
 }
 
 template <class S, class V, class I>
@@ -405,14 +412,15 @@ void apply(S& s, change kind, std::span<I const> row, std::span<I const> col,
            std::span<V const> val, dynamic_options const& o) {
   char const* const op = names[static_cast<std::size_t>(kind)];
   check_lengths(op, row.size(), col.size(), val.size());
-  check_indices(op, row.data(), col.data(), row.size(), s.rows, s.cols, o.where.threads);
-  if (row.empty())
-    return;
-  apply(s, kind,
-        sorted_batch<V, I>(row.data(), col.data(), val.data(), row.size(), s.rows, s.cols,
-                           kind != change::insert || o.duplicates == on_duplicate::combine,
-                           o.where),
-        o);
+  for (bool done = row.empty(); !done;) { // again where the matrix was resized meanwhile
+    extent<I> const size = s.size();
+    check_indices(op, row.data(), col.data(), row.size(), size.rows, size.cols, o.where.threads);
+    done = apply(s, kind,
+                 sorted_batch<V, I>(
+                     row.data(), col.data(), val.data(), row.size(), size.rows, size.cols,
+                     kind != change::insert || o.duplicates == on_duplicate::combine, o.where),
+                 size, o);
+  }
 }
 
 /// f(the options of this change), its errors typed.
@@ -424,10 +432,20 @@ void change_with(S& s, char const* op, F f) {
   });
 }
 
+template <class V, class I>
+void check_merged(csr_view<V, I, I> const& b, extent<I> size) {
+  if (size != extent<I>{b.rows, b.cols})
+    fail(errc::shape_mismatch, "merge: B is %lld x %lld, A is %lld x %lld",
+         static_cast<long long>(b.rows), static_cast<long long>(b.cols),
+         static_cast<long long>(size.rows), static_cast<long long>(size.cols));
+}
+
 } // namespace
 
 template <class V, class I>
 void merge(typename dynamic_csr<V, I>::state& s, csr_view<V, I, I> b, dynamic_options const& o) {
+  auto const size = s.size();
+  check_merged(b, size);
   detail::canonical<V, I, I> const c(b, o.where);
   auto const n = static_cast<std::size_t>(c.view.nnz);
   if (n == 0)
@@ -441,9 +459,10 @@ void merge(typename dynamic_csr<V, I>::state& s, csr_view<V, I, I> b, dynamic_op
       std::fill(row.data() + c.view.row_ptr[i], row.data() + c.view.row_ptr[i + 1],
                 static_cast<I>(i));
   });
-  apply(s, change::insert,
-        sorted_batch<V, I>(row.data(), c.view.col, c.view.val, n, s.rows, s.cols, true, o.where),
-        o);
+  sorted_batch<V, I> const batch(row.data(), c.view.col, c.view.val, n, b.rows, b.cols, true,
+                                 o.where);
+  while (!apply(s, change::insert, batch, size, o)) // resized meanwhile
+    check_merged(b, s.size());
 }
 
 } // namespace dynamic
@@ -478,11 +497,12 @@ void dynamic_csr<V, I>::scale_rows(std::span<I const> row, std::span<V const> fa
   state& s = get();
   if (row.size() != factor.size())
     fail(errc::shape_mismatch, "scale_rows: %zu rows, %zu factors", row.size(), factor.size());
+  auto const size = s.size();
   for (std::size_t k = 0; k < row.size(); ++k)
-    if (row[k] < 0 || row[k] >= s.rows)
+    if (row[k] < 0 || row[k] >= size.rows)
       fail(errc::bad_structure, "scale_rows: row[%zu] is %lld, outside [0, %lld)", k,
-           static_cast<long long>(row[k]), static_cast<long long>(s.rows));
-  if (row.empty() || s.cols == 0)
+           static_cast<long long>(row[k]), static_cast<long long>(size.rows));
+  if (row.empty() || size.cols == 0)
     return;
   dynamic::change_with(s, "scale_rows", [&](options const& o) {
     array<I> const first(row.size(), I(0), o.where.memory);
@@ -493,10 +513,6 @@ void dynamic_csr<V, I>::scale_rows(std::span<I const> row, std::span<V const> fa
 template <class V, class I>
 void dynamic_csr<V, I>::merge(csr_view<V, I, I> b) {
   state& s = get();
-  if (b.rows != s.rows || b.cols != s.cols)
-    fail(errc::shape_mismatch, "merge: B is %lld x %lld, A is %lld x %lld",
-         static_cast<long long>(b.rows), static_cast<long long>(b.cols),
-         static_cast<long long>(s.rows), static_cast<long long>(s.cols));
   dynamic::change_with(s, "merge", [&](options const& o) { dynamic::merge<V, I>(s, b, o); });
 }
 

@@ -117,7 +117,7 @@ dynamic_csr<V, I> dynamic_csr<V, I>::adopt(csr<V, I, I>&& a, options const& o) {
     return dynamic_csr(a.rows, a.cols, o);
   return detail::typed_memory("dynamic_csr", [&] {
     dynamic::limited_options const with("dynamic_csr", o);
-    auto s = std::make_unique<state>(o, a.rows, a.cols); // may fail, and then a is as it was
+    auto s = std::make_unique<state>(o); // may fail, and then a is as it was
     s->a = dynamic::adopted(std::move(a), with.o);
     return dynamic_csr(std::move(s));
   });
@@ -132,11 +132,11 @@ typename dynamic_csr<V, I>::state& dynamic_csr<V, I>::get() const {
 
 template <class V, class I>
 I dynamic_csr<V, I>::rows() const {
-  return get().rows;
+  return get().size().rows;
 }
 template <class V, class I>
 I dynamic_csr<V, I>::cols() const {
-  return get().cols;
+  return get().size().cols;
 }
 
 template <class V, class I>
@@ -228,9 +228,35 @@ void dynamic_csr<V, I>::wait() {
 }
 
 template <class V, class I>
+void dynamic_csr<V, I>::resize(I rows, I cols) {
+  state& s = get();
+  detail::check_shape("resize", rows, cols);
+  std::lock_guard const one_at_a_time(s.writers);
+  detail::typed_memory("resize", [&] {
+    dynamic::limited_options const with("resize", s.o);
+    auto& a = s.a;
+    bool const appends = rows >= a.rows && cols >= a.cols && a.rows > 0;
+    if (appends && (rows == a.rows || (a.order.empty() && s.o.width == 0))) { // no entry is copied
+      std::optional<dynamic::more_rows<V, I>> more;
+      if (rows > a.rows)
+        more.emplace(a, rows, with.o.where.memory);
+      auto const alone = s.changing();
+      if (more)
+        more->swap(a);
+      a.cols = cols;
+      return;
+    }
+    auto next =
+        dynamic::resized(a, rows, cols, with.o, rows > 0 && (s.is_tight() || !a.row_ptr.empty()));
+    auto const alone = s.changing();
+    std::swap(a, next);
+  });
+}
+
+template <class V, class I>
 V dynamic_csr<V, I>::at(I i, I j) const {
-  get().check_entry("at", i, j);
   auto const shared = get().reading();
+  get().check_entry("at", i, j);
   V sum(0);
   get().a.view().each_segment(i, [&](I const* col, V const* val, I n) {
     for (I k = 0; k < n; ++k)
@@ -328,6 +354,7 @@ csr_view<V, I, I> dynamic_snapshot<V, I>::as_csr() const {
   template void dynamic_csr<V, I>::defragment(dynamic_defragment);                                 \
   template void dynamic_csr<V, I>::defragment_in_background(dynamic_defragment);                   \
   template void dynamic_csr<V, I>::wait();                                                         \
+  template void dynamic_csr<V, I>::resize(I, I);                                                   \
   template V dynamic_csr<V, I>::at(I, I) const;                                                    \
   template csr<V, I, I> dynamic_csr<V, I>::to_csr() const;                                         \
   template dynamic_snapshot<V, I> dynamic_csr<V, I>::snapshot() const;                             \

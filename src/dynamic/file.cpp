@@ -2,19 +2,18 @@
 
 // A dynamic matrix in a file: a header, the length of each row, the columns of all rows, their
 // values, in this machine's byte order, which the header tells; each part is followed by its
-// CRC-32. Written to a file beside it, which takes the name only when all of it is on the disk.
+// CRC-32. The file takes its name only when all of it is on the disk.
 #include "tulle/core/error.hpp"
 #include "tulle/core/types.hpp"
 
 #include "dynamic/rows.hpp"
+#include "io/output_file.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <limits>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 namespace tulle {
@@ -38,20 +37,7 @@ struct file_header {
 /// Writes parts; the file is gone if it is not finished.
 class file_writer {
 public:
-  explicit file_writer(std::string const& path) : path_(path), buffer_(buffer_bytes) {
-    static std::atomic<unsigned> number{0};
-    beside_ = path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(number++);
-    fd_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd_ < 0)
-      io_error(path_, "cannot be written");
-  }
-  file_writer(file_writer const&) = delete;
-  ~file_writer() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-      ::unlink(beside_.c_str());
-    }
-  }
+  explicit file_writer(std::string const& path) : file_(path), buffer_(buffer_bytes) {}
 
   void put(void const* data, std::size_t bytes) {
     crc_ = static_cast<std::uint32_t>(crc32_z(crc_, static_cast<Bytef const*>(data), bytes));
@@ -64,23 +50,7 @@ public:
   }
   void finish() {
     flush();
-    if (::fsync(fd_) != 0)
-      io_error(path_, "cannot be written to the disk");
-    int const fd = std::exchange(fd_, -1);
-    if (::close(fd) != 0 || ::rename(beside_.c_str(), path_.c_str()) != 0) {
-      int const error = errno;
-      ::unlink(beside_.c_str());
-      errno = error;
-      io_error(path_, "cannot be written");
-    }
-    // The name too. A folder that cannot be opened so has it anyway, if a little later.
-    std::size_t const slash = path_.rfind('/');
-    std::string const folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-    int const at = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY);
-    if (at >= 0) {
-      ::fsync(at);
-      ::close(at);
-    }
+    file_.finish(true);
   }
 
 private:
@@ -97,20 +67,14 @@ private:
     }
   }
   void flush() {
-    for (std::size_t done = 0; done < held_;) {
-      ssize_t const n = ::write(fd_, buffer_.data() + done, held_ - done);
-      if (n < 0 && errno != EINTR)
-        io_error(path_, "cannot be written");
-      done += n < 0 ? 0 : static_cast<std::size_t>(n);
-    }
+    file_.write(buffer_.data(), held_);
     held_ = 0;
   }
 
-  std::string path_, beside_;
+  detail::output_file file_;
   array<std::byte> buffer_;
   std::size_t held_ = 0;
   std::uint32_t crc_ = 0;
-  int fd_ = -1;
 };
 
 class file_reader {

@@ -189,10 +189,13 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, sp
   state& s = get();
   where const w(s.o.where);
   detail::check_product(b, c, w);
-  if (b.rows != s.rows || c.cols != s.cols)
-    fail(errc::shape_mismatch, "add_product: B C is %lld x %lld, A is %lld x %lld",
-         static_cast<long long>(b.rows), static_cast<long long>(c.cols),
-         static_cast<long long>(s.rows), static_cast<long long>(s.cols));
+  auto const check_size = [&](dynamic::extent<I> size) {
+    if (size != dynamic::extent<I>{b.rows, c.cols})
+      fail(errc::shape_mismatch, "add_product: B C is %lld x %lld, A is %lld x %lld",
+           static_cast<long long>(b.rows), static_cast<long long>(c.cols),
+           static_cast<long long>(size.rows), static_cast<long long>(size.cols));
+  };
+  check_size(s.size());
   detail::typed_memory("add_product", [&] {
     if (s.o.duplicates == on_duplicate::combine || how.method == spgemm_method::global_esc)
       return dynamic::merge_product<V, I>(s, b, c, how);
@@ -202,6 +205,7 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, sp
     o.where.workspace_limit -= w.workspace_limit == SIZE_MAX ? 0 : from.taken + stages->bytes();
     dynamic::limited_options const with("add_product", o);
     std::lock_guard const one_at_a_time(s.writers);
+    check_size({s.a.rows, s.a.cols}); // it may have been resized meanwhile
     auto next = s.tidied(false, with.o);
     dynamic::tables_for_change<V, I> tables(s, next, with.o);
     dynamic::product_change<V, I> change(next ? *next : s.a, with.o, *stages);

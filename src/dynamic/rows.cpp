@@ -356,6 +356,81 @@ dynamic_rows<V, I> defragmented(dynamic_view<V, I> const& v, dynamic_options con
 }
 
 template <class V, class I>
+more_rows<V, I>::more_rows(dynamic_rows<V, I> const& a, I n, std::pmr::memory_resource* memory)
+    : rows(n), pitch((static_cast<std::size_t>(n) + 63) / 64 * 64) {
+  auto const before = static_cast<std::size_t>(a.rows), after = static_cast<std::size_t>(n);
+  std::size_t const groups = (after + group_rows - 1) / group_rows;
+  // The first ones of a table that is there, and `rest` behind them.
+  auto const longer = [&](array<I> const& from, std::size_t count, std::size_t size, I rest) {
+    if (from.empty())
+      return array<I>();
+    array<I> to(size, rest, memory);
+    std::copy_n(from.data(), count, to.data());
+    return to;
+  };
+  length = longer(a.length, before, pitch, I(0));
+  in_group = longer(a.in_group, a.groups(), groups, I(0));
+  for (int s = 0; s < most_segments && !a.segment[s].empty(); ++s) {
+    segment[s] = longer(a.segment[s], before, 2 * pitch, I(0));
+    std::copy_n(a.segment[s].data() + a.pitch, before, segment[s].data() + pitch);
+  }
+  row_ptr = longer(a.row_ptr, before + 1, after + 1, a.row_ptr.empty() ? I(0) : a.row_ptr[before]);
+  if (a.late) {
+    auto const& l = *a.late;
+    late = std::make_shared<late_entries<V, I> const>(late_entries<V, I>{
+        longer(l.ptr, a.groups() + 1, groups + 1, l.ptr.back()),
+        array<I>(l.row.data(), l.row.size(), memory), array<I>(l.col.data(), l.col.size(), memory),
+        array<V>(l.val.data(), l.val.size(), memory)});
+  }
+}
+
+/// Rows less the entries of columns from `cols` on; rows beyond those of a are empty.
+template <class V, class I>
+struct cut_source {
+  dynamic_view<V, I> a;
+  I cols;
+  array<I> const& kept; // entries of each row
+  std::size_t length(std::size_t i) const {
+    return i < kept.size() ? static_cast<std::size_t>(kept[i]) : 0;
+  }
+  void copy(std::size_t i, I* col, V* val) const {
+    a.each_segment(static_cast<I>(i), [&](I const* c, V const* v, I n) {
+      for (I k = 0; k < n; ++k)
+        if (c[k] < cols) {
+          *col++ = c[k];
+          *val++ = v[k];
+        }
+    });
+  }
+};
+
+template <class V, class I>
+dynamic_rows<V, I> resized(dynamic_rows<V, I> const& a, I rows, I cols, dynamic_options const& o,
+                           bool compact) {
+  auto const n = static_cast<std::size_t>(std::min(rows, a.rows));
+  dynamic_view<V, I> const v = a.view();
+  array<I> kept(n, o.where.memory);
+  std::size_t entries = 0;
+  int const parts = detail::parts_for(a.entries + n, o.where.threads);
+  detail::parallel(parts, [&](int part) {
+    std::size_t const end = detail::split(n, part + 1, parts);
+    std::size_t sum = 0;
+    for (std::size_t i = detail::split(n, part, parts); i < end; ++i) {
+      I inside = 0;
+      v.each_segment(static_cast<I>(i), [&](I const* col, V const*, I count) {
+        for (I k = 0; k < count; ++k)
+          inside = static_cast<I>(inside + (col[k] < cols));
+      });
+      kept[i] = inside;
+      sum += static_cast<std::size_t>(inside);
+    }
+    std::atomic_ref(entries).fetch_add(sum, std::memory_order_relaxed);
+  });
+  compact = compact && entries > 0;
+  return arranged<V, I>(rows, cols, entries, cut_source<V, I>{v, cols, kept}, o, compact, !compact);
+}
+
+template <class V, class I>
 dynamic_rows<V, I> adopted(csr<V, I, I>&& c, dynamic_options const& o) {
   std::size_t const entries = c.val.size();
   check_places<I>(entries, o.limit);
@@ -396,6 +471,9 @@ csr<V, I, I> released(dynamic_rows<V, I>&& a) {
                                        dynamic_options const&, bool, bool);                        \
   template dynamic_rows<V, I> defragmented(dynamic_view<V, I> const&, dynamic_options const&,      \
                                            dynamic_defragment);                                    \
+  template struct more_rows<V, I>;                                                                 \
+  template dynamic_rows<V, I> resized(dynamic_rows<V, I> const&, I, I, dynamic_options const&,     \
+                                      bool);                                                       \
   template dynamic_rows<V, I> adopted(csr<V, I, I>&&, dynamic_options const&);                     \
   template csr<V, I, I> released(dynamic_rows<V, I>&&);
 TULLE_TYPES(TULLE_ROWS)

@@ -67,6 +67,14 @@ struct late_entries {
   std::size_t bytes() const { return ptr.bytes() + row.bytes() + col.bytes() + val.bytes(); }
 };
 
+/// Of a matrix.
+template <class I>
+struct extent {
+  I rows;
+  I cols;
+  friend bool operator==(extent const&, extent const&) = default;
+};
+
 template <class V, class I>
 struct dynamic_rows {
   I rows = 0;
@@ -229,6 +237,31 @@ struct row_tables {
   }
 };
 
+/// Tables for rows behind those that are there: everything that may fail of appending them.
+template <class V, class I>
+struct more_rows {
+  I rows;
+  std::size_t pitch;
+  array<I> length, in_group, segment[most_segments], row_ptr;
+  std::shared_ptr<late_entries<V, I> const> late;
+
+  more_rows(dynamic_rows<V, I> const& a, I rows, std::pmr::memory_resource* memory);
+  void swap(dynamic_rows<V, I>& a) noexcept {
+    std::swap(a.rows, rows);
+    std::swap(a.pitch, pitch);
+    a.length.swap(length);
+    a.in_group.swap(in_group);
+    for (int s = 0; s < most_segments; ++s)
+      a.segment[s].swap(segment[s]);
+    a.row_ptr.swap(row_ptr);
+    a.late.swap(late);
+  }
+};
+/// The entries of a that a matrix of that size has, arranged anew.
+template <class V, class I>
+dynamic_rows<V, I> resized(dynamic_rows<V, I> const& a, I rows, I cols, dynamic_options const& o,
+                           bool compact);
+
 /// Rows in one segment each, one after the other, by prefix sum and copy; with room behind each and
 /// in tables unless compact.
 template <class V, class I, class Source>
@@ -300,8 +333,6 @@ namespace tulle {
 template <class V, class I>
 struct dynamic_csr<V, I>::state {
   dynamic_options const o;
-  I const rows;
-  I const cols;
   std::mutex writers;
   std::mutex gate;
   std::shared_mutex rows_lock;
@@ -309,9 +340,14 @@ struct dynamic_csr<V, I>::state {
   std::mutex background_lock;
   std::future<void> background; // last: its end waits for a thread that uses the rest
 
-  state(dynamic_options const& options, dynamic::dynamic_rows<V, I>&& b)
-      : o(options), rows(b.rows), cols(b.cols), a(std::move(b)) {}
-  state(dynamic_options const& options, I n, I m) : o(options), rows(n), cols(m) {}
+  explicit state(dynamic_options const& options, dynamic::dynamic_rows<V, I>&& b = {})
+      : o(options), a(std::move(b)) {}
+
+  /// As it is now; with writers or a lock held it is that of `a` and stays.
+  dynamic::extent<I> size() {
+    auto const shared = reading();
+    return {a.rows, a.cols};
+  }
 
   std::shared_lock<std::shared_mutex> reading() {
     std::lock_guard const in_turn(gate);
@@ -340,7 +376,7 @@ struct dynamic_csr<V, I>::state {
   /// not have left too many places. There is room between rows where there may be and was.
   std::optional<dynamic::dynamic_rows<V, I>> tidied(bool in_place, dynamic_options const& o) const {
     std::optional<dynamic::dynamic_rows<V, I>> next;
-    bool const tight = o.limit != SIZE_MAX || a.entries > dynamic::most_places<I> / 2;
+    bool const tight = is_tight();
     if (a.late) // unless few come
       next = rearranged(a, {.compact = in_place || tight}, o);
     auto const& now = next ? *next : a;
@@ -351,11 +387,13 @@ struct dynamic_csr<V, I>::state {
       next = rearranged(now, {.compact = tight || !now.row_ptr.empty()}, o);
     return next;
   }
+  /// Whether room between rows might be more than there may be.
+  bool is_tight() const { return o.limit != SIZE_MAX || a.entries > dynamic::most_places<I> / 2; }
   void check_entry(char const* op, I i, I j) const {
-    if (i < 0 || i >= rows || j < 0 || j >= cols)
+    if (i < 0 || i >= a.rows || j < 0 || j >= a.cols)
       fail(errc::bad_structure, "%s: entry (%lld, %lld) is outside a %lld x %lld matrix", op,
-           static_cast<long long>(i), static_cast<long long>(j), static_cast<long long>(rows),
-           static_cast<long long>(cols));
+           static_cast<long long>(i), static_cast<long long>(j), static_cast<long long>(a.rows),
+           static_cast<long long>(a.cols));
   }
 };
 

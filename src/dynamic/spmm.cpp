@@ -54,8 +54,8 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   if ((none || !a.late_ptr) && dynamic::with_csr(a, none, where, with_csr))
     return;
   std::size_t const written =
-      detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
-                          static_cast<std::size_t>(s.cols), sizeof(V), b, c);
+      detail::check_dense("spmm", false, static_cast<std::size_t>(a.rows),
+                          static_cast<std::size_t>(a.cols), sizeof(V), b, c);
   dynamic::with_csr(a, false, where, [&](csr_view<V, I, I> const& but_late, cpu const&) {
     auto const* const first = reinterpret_cast<char const*>(c.data);
     if (written != 0 &&
@@ -63,7 +63,9 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
       fail(errc::bad_structure, "spmm: C overlaps the arrays of A");
   });
   plan_view p;
-  p.threads = where.threads > 0 ? where.threads : default_threads();
+  p.threads = detail::threads_for(
+      (static_cast<std::size_t>(a.entries) + static_cast<std::size_t>(a.rows)) * b.cols,
+      where.threads);
   p.streaming = detail::passes_cache_by(c, sizeof(V));
   auto const isa = static_cast<std::size_t>(active_isa());
   auto const type = static_cast<std::size_t>(type_of<V, I, I>::value);

@@ -87,12 +87,13 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   rows_done const done{late.add, &late};
   plan_view p;
   auto const run = [&](spmv_kernel const& kernel, void const* view, cpu const& rest) {
-    detail::check_sizes(s.rows, s.cols, x.size(), y.size());
+    detail::check_sizes(a.rows, a.cols, x.size(), y.size());
     if (!x.data() || !y.data())
       fail(errc::bad_structure, "spmv: x or y is null");
     if (detail::overlap(x.data(), x.size() * sizeof(V), y.data(), y.size() * sizeof(V)))
       fail(errc::bad_structure, "spmv: x and y overlap");
-    p.threads = where.threads > 0 ? where.threads : default_threads();
+    p.threads = detail::threads_for(
+        static_cast<std::size_t>(s.a.entries) + static_cast<std::size_t>(a.rows), where.threads);
     p.streaming = detail::passes_cache_by(s.a.entries, sizeof(V) + sizeof(I), p.threads);
     std::size_t const bytes = kernel.prepare(view, p);
     if (bytes > rest.workspace_limit)

@@ -33,6 +33,9 @@ char const* name(symmetry s) noexcept {
 namespace detail {
 namespace {
 
+// Of comments that are kept: far more than people write, and a bomb of them stays small.
+constexpr std::size_t most_comments = std::size_t{1} << 20;
+
 using line_number = unsigned long long;
 
 bool is_space(char c) {
@@ -190,6 +193,7 @@ parsed_header read_header(text_source& source) {
   constexpr char const* shapes[2][2] = {{"rows, columns and entries", "rows and columns"},
                                         {"length and entries", "length"}};
   char const* const shape = shapes[vector][array];
+  bool kept = true; // all comments so far
   for (text_range text;;) {
     if (!source.line(text))
       fail(errc::io, "%s:%llu: the file ends before the size line, expected %s", source.name(),
@@ -200,10 +204,14 @@ parsed_header read_header(text_source& source) {
     if (word.empty())
       continue;
     if (*word.begin == '%') {
-      h.comments.append(word.begin + 1, text.end);
-      if (!h.comments.empty() && h.comments.back() == '\r')
-        h.comments.pop_back();
-      h.comments += '\n';
+      text_range comment{word.begin + 1, text.end};
+      if (!comment.empty() && comment.end[-1] == '\r')
+        --comment.end;
+      kept = kept && comment.size() < most_comments - h.comments.size();
+      if (kept) {
+        h.comments.append(comment.begin, comment.end);
+        h.comments += '\n';
+      }
       continue;
     }
     std::int64_t sizes[3] = {};
@@ -230,7 +238,8 @@ matrix_market_header header_of(text_input from) {
     text_source source(from, {.block_bytes = 4096});
     return read_header(source).header;
   } catch (std::bad_alloc const&) {
-    fail(errc::out_of_memory, "no memory to read a Matrix Market header");
+    fail(errc::out_of_memory, "%s: no memory to read the header",
+         from.path ? from.path->c_str() : "stream");
   }
 }
 

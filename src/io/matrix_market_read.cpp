@@ -9,8 +9,9 @@
 #include "tulle/core/error.hpp"
 #include "tulle/core/registry.hpp" // members that the library has already
 #include "tulle/format/detail/counting_sort.hpp"
+#include "tulle/format/detail/without_empty.hpp"
 
-#include "io/matrix_market_parse.hpp"
+#include "io/from_triplets.hpp"
 
 #include <limits>
 #include <new>
@@ -19,11 +20,6 @@
 namespace tulle {
 namespace detail {
 namespace {
-
-// Rows a CSR result may have without asking: an empty row costs at least a byte of row_ptr, so a
-// file must pay for them.
-constexpr std::int64_t free_rows = std::int64_t{1} << 20;
-constexpr std::int64_t rows_per_byte = 64;
 
 template <class V>
 V conjugate(V v) {
@@ -265,19 +261,19 @@ void sort_rows(csr<V, I, O>& a, int threads, std::pmr::memory_resource* memory) 
   });
 }
 
+std::int64_t row_limit(read_options const& options, std::size_t stored) {
+  return options.max_rows != 0 ? options.max_rows : most_rows(stored);
+}
+
 template <class V, class I, class O>
 csr<V, I, O> to_csr(text_source const& source, matrix_market_header const& h, entries<V, I> e,
                     read_options const& options, int threads) {
-  auto const limit =
-      options.max_rows != 0
-          ? options.max_rows
-          : free_rows + rows_per_byte * static_cast<std::int64_t>(source.text_bytes());
+  auto const limit = row_limit(options, e.stored());
   if (h.rows > limit)
-    fail(errc::out_of_memory,
-         "%s: %lld rows in %llu bytes of text, but CSR needs an offset for each; raise max_rows "
-         "above %lld, or read as COO",
-         source.name(), static_cast<long long>(h.rows),
-         static_cast<unsigned long long>(source.text_bytes()), static_cast<long long>(limit));
+    fail(errc::io,
+         "%s: %lld rows but %zu entries; CSR has an offset for each row, so it takes %lld of them "
+         "(max_rows says otherwise), COO any number",
+         source.name(), static_cast<long long>(h.rows), e.stored(), static_cast<long long>(limit));
 
   auto const rows = static_cast<std::size_t>(h.rows);
   csr<V, I, O> a;
@@ -320,9 +316,21 @@ csr<V, I, O> to_csr(text_source const& source, matrix_market_header const& h, en
 template <class V, class I, class O>
 coo<V, I, O> to_coo(text_source const& source, matrix_market_header const& h, entries<V, I> e,
                     read_options const& options, int threads) {
-  if (options.duplicates == on_duplicates::sum)
-    return coo<V, I, O>::from_csr(to_csr<V, I, O>(source, h, std::move(e), options, threads).view(),
-                                  {}, cpu{.threads = threads, .memory = options.memory});
+  cpu const where{.threads = threads, .memory = options.memory};
+  if (options.duplicates == on_duplicates::sum) {
+    if (h.rows <= row_limit(options, e.stored())) {
+      auto const rows = to_csr<V, I, O>(source, h, std::move(e), options, threads);
+      return coo<V, I, O>::from_csr(rows.view(), {}, where);
+    }
+    read_options as_they_are = options;
+    as_they_are.duplicates = on_duplicates::keep;
+    auto const all = to_coo<V, I, O>(source, h, std::move(e), as_they_are, threads);
+    array<I> label;
+    auto const rows = without_empty(all.view(), label, where).to_csr(where);
+    auto a = coo<V, I, O>::from_csr(rows.view(), {}, where);
+    restore_empty(a, label, all.rows, all.cols);
+    return a;
+  }
 
   coo<V, I, O> a;
   a.rows = static_cast<I>(h.rows);
@@ -387,34 +395,83 @@ void check_types(text_source const& source, parsed_header const& head) {
   check(h.cols, "columns");
 }
 
+/// What is behind a header.
+template <class V, class I, class Build>
+auto read_rest(text_source& source, parsed_header const& head, read_options const& options,
+               int threads, Build build) {
+  check_types<V, I>(source, head);
+  auto t = parse_entries<V, I>(source, head, options, threads);
+  check_array_diagonal(source, head.header, t);
+  return build(source, head.header, entries<V, I>(std::move(t), head.header, options), options,
+               threads);
+}
+
+int threads_of(read_options const& options) {
+  return detail::threads_of(options.threads);
+}
+
 /// Build is to_csr or to_coo.
 template <class V, class I, class Build>
 auto read(text_input from, read_options const& options, Build build) {
   try {
-    int const threads = options.threads > 0 ? options.threads : default_threads();
-    // A few chunks for each thread, so that it matters little who is late; not more, since two such
-    // blocks are held.
-    std::size_t const block = std::min(checked_mul(std::max<std::size_t>(options.chunk_bytes, 1),
-                                                   2 * static_cast<std::size_t>(threads)),
-                                       std::size_t{8} << 20);
-    text_source source(
-        from, {.block_bytes = block, .max_bytes = options.max_bytes, .memory = options.memory});
+    stoppable const here;
+    int const threads = threads_of(options);
+    text_source source(from, {.block_bytes = block_bytes(options),
+                              .max_bytes = options.max_bytes,
+                              .memory = options.memory});
     parsed_header head = read_header(source);
-    check_types<V, I>(source, head);
-    auto t = parse_entries<V, I>(source, head, options, threads);
-    check_array_diagonal(source, head.header, t);
-    auto result = build(source, head.header, entries<V, I>(std::move(t), head.header, options),
-                        options, threads);
+    auto result = read_rest<V, I>(source, head, options, threads, build);
     if (options.header)
       *options.header = std::move(head.header);
     return result;
   } catch (std::bad_alloc const&) {
-    fail(errc::out_of_memory, "no memory to read a Matrix Market file");
+    fail(errc::out_of_memory, "%s: no memory to read it",
+         from.path ? from.path->c_str() : "stream");
   }
 }
 
 } // namespace
+
+std::size_t block_bytes(read_options const& options) {
+  // A few chunks for each thread, so that it matters little who is late; not more, since two such
+  // blocks are held.
+  return std::min(checked_mul(std::max<std::size_t>(options.chunk_bytes, 1),
+                              2 * static_cast<std::size_t>(threads_of(options))),
+                  most_line);
+}
+
+template <class V, class I, class O>
+csr<V, I, O> csr_behind(text_source& source, parsed_header const& head,
+                        read_options const& options) {
+  return read_rest<V, I>(source, head, options, threads_of(options), to_csr<V, I, O>);
+}
+template <class V, class I, class O>
+coo<V, I, O> coo_behind(text_source& source, parsed_header const& head,
+                        read_options const& options) {
+  return read_rest<V, I>(source, head, options, threads_of(options), to_coo<V, I, O>);
+}
+template <class V, class I, class O>
+csr<V, I, O> csr_of(text_source const& source, matrix_market_header const& h, triplets<V, I> t,
+                    read_options const& options) {
+  return to_csr<V, I, O>(source, h, entries<V, I>(std::move(t), h, options), options,
+                         threads_of(options));
+}
+template <class V, class I, class O>
+coo<V, I, O> coo_of(text_source const& source, matrix_market_header const& h, triplets<V, I> t,
+                    read_options const& options) {
+  return to_coo<V, I, O>(source, h, entries<V, I>(std::move(t), h, options), options,
+                         threads_of(options));
+}
+
 } // namespace detail
+
+std::int64_t most_rows(std::uint64_t entries) noexcept {
+  constexpr std::uint64_t of_any = std::uint64_t{1} << 22;
+  constexpr std::uint64_t of_each = 16;
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(
+      entries > (most - of_any) / of_each ? most : of_any + of_each * entries);
+}
 
 template <class V, class I, class O>
 csr<V, I, O> read_matrix_market(std::string const& path, read_options const& options) {
@@ -437,7 +494,15 @@ coo<V, I, O> read_matrix_market_coo(std::istream& in, read_options const& option
   template csr<V, I, O> read_matrix_market<V, I, O>(std::string const&, read_options const&);      \
   template csr<V, I, O> read_matrix_market<V, I, O>(std::istream&, read_options const&);           \
   template coo<V, I, O> read_matrix_market_coo<V, I, O>(std::string const&, read_options const&);  \
-  template coo<V, I, O> read_matrix_market_coo<V, I, O>(std::istream&, read_options const&);
+  template coo<V, I, O> read_matrix_market_coo<V, I, O>(std::istream&, read_options const&);       \
+  template csr<V, I, O> detail::csr_behind(text_source&, parsed_header const&,                     \
+                                           read_options const&);                                   \
+  template coo<V, I, O> detail::coo_behind(text_source&, parsed_header const&,                     \
+                                           read_options const&);                                   \
+  template csr<V, I, O> detail::csr_of(text_source const&, matrix_market_header const&,            \
+                                       triplets<V, I>, read_options const&);                       \
+  template coo<V, I, O> detail::coo_of(text_source const&, matrix_market_header const&,            \
+                                       triplets<V, I>, read_options const&);
 TULLE_TYPES(TULLE_INSTANTIATE)
 TULLE_BASIC_TYPES(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE

@@ -8,6 +8,7 @@
 // the rest, run on all threads.
 #include "tulle/core/error.hpp"
 #include "tulle/core/registry.hpp" // members that the library has already
+#include "tulle/format/detail/without_empty.hpp"
 #include "tulle/io/matrix_market.hpp"
 
 #include "io/parse_number.hpp"
@@ -82,6 +83,34 @@ typename real_of<V>::type imaginary_part(V v) {
     return v.imag();
   else
     return 0;
+}
+
+/// As a.validate(), which takes all threads, with those that the caller allows.
+template <class View>
+void check(View const& a, int threads) {
+  using I = typename View::index;
+  auto const n = static_cast<std::size_t>(a.nnz);
+  auto const fits = [&](I const* index, I limit) {
+    if (a.nnz <= 0 || !index)
+      return a.nnz == 0;
+    int const parts = parts_for(n, threads, 1 << 18);
+    std::atomic<bool> good{true};
+    parallel(parts, [&](int part) {
+      I outside = 0; // no branch an index: it goes by vectors
+      for (std::size_t k = split(n, part, parts), end = split(n, part + 1, parts); k < end; ++k)
+        outside = static_cast<I>(outside | (index[k] < 0) | (index[k] >= limit));
+      if (outside != 0)
+        good = false;
+    });
+    return good.load();
+  };
+  bool good = a.rows >= 0 && a.cols >= 0 && (a.val || a.nnz == 0) && fits(a.col, a.cols);
+  if constexpr (requires { a.row; })
+    good = good && fits(a.row, a.rows);
+  else if (good)
+    check_pointers("csr: row_ptr", a.row_ptr, static_cast<std::size_t>(a.rows), a.nnz);
+  if (!good)
+    a.validate(); // says what is wrong
 }
 
 /// Whether a value can be written as the field says.
@@ -178,9 +207,9 @@ std::string head_of(I rows, I cols, std::size_t nnz, field f, write_options cons
 }
 
 template <class V, class I, class O>
-void write_entries(text_sink& sink, entry_list<V, I, O> a, write_options const& options,
-                   bool gzip) {
-  int const threads = options.threads > 0 ? options.threads : default_threads();
+matrix_market_header write_entries(text_sink& sink, entry_list<V, I, O> a,
+                                   write_options const& options, bool gzip) {
+  int const threads = detail::threads_of(options.threads);
   field const f = options.field.value_or(is_complex<V> ? field::complex : field::real);
   int const check_parts = parts_for(a.nnz, threads);
   parallel(check_parts, [&](int part) {
@@ -251,11 +280,21 @@ void write_entries(text_sink& sink, entry_list<V, I, O> a, write_options const& 
       flush(round, count);
   }
   sink.finish();
+  matrix_market_header written;
+  written.field = f;
+  written.symmetry = options.symmetry;
+  written.rows = static_cast<std::int64_t>(a.rows);
+  written.cols = static_cast<std::int64_t>(a.cols);
+  written.entries = static_cast<std::int64_t>(a.nnz);
+  written.comments = options.comments;
+  return written;
 }
 
-/// The lower triangle of a, which must be its own mirror image under the symmetry.
+/// The lower triangle of a, which must be its own mirror image under the symmetry. `label`: what
+/// its rows and columns are called in messages, if not by their numbers.
 template <class V, class I, class O>
-coo<V, I, O> lower_triangle(csr_view<V, I, O> a, symmetry s, cpu const& where) {
+coo<V, I, O> lower_triangle(csr_view<V, I, O> a, symmetry s, cpu const& where,
+                            I const* label = nullptr) {
   if (a.rows != a.cols)
     fail(errc::bad_structure,
          "write_matrix_market: a %s matrix is square, but this one is %lld x %lld", name(s),
@@ -284,7 +323,8 @@ coo<V, I, O> lower_triangle(csr_view<V, I, O> a, symmetry s, cpu const& where) {
       if (!there || !same(c.view.val[k], mirror(t.val[static_cast<std::size_t>(q)])))
         fail(errc::bad_structure,
              "write_matrix_market: not %s: entry (%lld, %lld) %s its mirror image", name(s),
-             static_cast<long long>(i), static_cast<long long>(j),
+             static_cast<long long>(label ? label[i] : i),
+             static_cast<long long>(label ? label[j] : j),
              there ? "does not match" : "is stored without");
       n += j < i || (j == i && s != symmetry::skew_symmetric);
     }
@@ -304,69 +344,81 @@ coo<V, I, O> lower_triangle(csr_view<V, I, O> a, symmetry s, cpu const& where) {
 }
 
 template <class V, class I, class O>
-csr<V, I, O> as_csr(csr_view<V, I, O> a, cpu const& where) {
-  return a.to_csr(where);
-}
-template <class V, class I, class O>
-csr<V, I, O> as_csr(coo_view<V, I, O> a, cpu const& where) {
-  return a.to_csr(where);
+coo<V, I, O> lower_triangle(coo_view<V, I, O> a, symmetry s, cpu const& where) {
+  if (a.rows <= most_rows(static_cast<std::uint64_t>(a.nnz)) || a.rows != a.cols) {
+    auto const whole = a.to_csr(where);
+    return lower_triangle(whole.view(), s, where);
+  }
+  array<I> label;
+  auto const small = without_empty(a, label, where).to_csr(where);
+  auto lower = lower_triangle(small.view(), s, where, label.data());
+  restore_empty(lower, label, a.rows, a.cols);
+  return lower;
 }
 
 template <class View>
-void write(text_sink& sink, View a, write_options const& options, bool gzip) {
+matrix_market_header write(text_sink& sink, View a, write_options const& options, bool gzip) {
   using V = typename View::value;
   using I = typename View::index;
   using O = typename View::offset;
   try {
-    a.validate();
+    check(a, options.threads);
     if (options.symmetry == symmetry::general)
       return write_entries<V, I, O>(sink, a, options, gzip);
     if (options.field == field::pattern && options.symmetry != symmetry::symmetric)
       fail(errc::unsupported, "write_matrix_market: a pattern is general or symmetric, not %s",
            name(options.symmetry));
     cpu const where{.threads = options.threads, .memory = options.memory};
-    auto const lower = lower_triangle(as_csr<V, I, O>(a, where).view(), options.symmetry, where);
-    write_entries<V, I, O>(sink, lower.view(), options, gzip);
+    auto const lower = lower_triangle(a, options.symmetry, where);
+    return write_entries<V, I, O>(sink, lower.view(), options, gzip);
   } catch (std::bad_alloc const&) {
     fail(errc::out_of_memory, "no memory to write a Matrix Market file");
   }
 }
-
-bool ends_in_gz(std::string const& path) {
-  return path.size() > 3 && path.compare(path.size() - 3, 3, ".gz") == 0;
+template <class View>
+matrix_market_header write_file(std::string const& path, View a, write_options const& options) {
+  file_sink sink(path);
+  return write(sink, a, options, options.gzip.value_or(path.size() > 3 && path.ends_with(".gz")));
+}
+template <class View>
+matrix_market_header write_stream(std::ostream& out, View a, write_options const& options) {
+  stream_sink sink(out);
+  return write(sink, a, options, options.gzip.value_or(false));
 }
 
 } // namespace
 } // namespace detail
 
 template <class V, class I, class O>
-void write_matrix_market(std::string const& path, csr_view<V, I, O> a,
-                         write_options const& options) {
-  detail::file_sink sink(path);
-  detail::write(sink, a, options, detail::ends_in_gz(path));
+matrix_market_header write_matrix_market(std::string const& path, csr_view<V, I, O> a,
+                                         write_options const& options) {
+  return detail::write_file(path, a, options);
 }
 template <class V, class I, class O>
-void write_matrix_market(std::string const& path, coo_view<V, I, O> a,
-                         write_options const& options) {
-  detail::file_sink sink(path);
-  detail::write(sink, a, options, detail::ends_in_gz(path));
+matrix_market_header write_matrix_market(std::string const& path, coo_view<V, I, O> a,
+                                         write_options const& options) {
+  return detail::write_file(path, a, options);
 }
 template <class V, class I, class O>
-void write_matrix_market(std::ostream& out, csr_view<V, I, O> a, write_options const& options) {
-  detail::stream_sink sink(out);
-  detail::write(sink, a, options, false);
+matrix_market_header write_matrix_market(std::ostream& out, csr_view<V, I, O> a,
+                                         write_options const& options) {
+  return detail::write_stream(out, a, options);
 }
 template <class V, class I, class O>
-void write_matrix_market(std::ostream& out, coo_view<V, I, O> a, write_options const& options) {
-  detail::stream_sink sink(out);
-  detail::write(sink, a, options, false);
+matrix_market_header write_matrix_market(std::ostream& out, coo_view<V, I, O> a,
+                                         write_options const& options) {
+  return detail::write_stream(out, a, options);
 }
 
 #define TULLE_INSTANTIATE(tag, V, I, O)                                                            \
-  template void write_matrix_market(std::string const&, csr_view<V, I, O>, write_options const&);  \
-  template void write_matrix_market(std::string const&, coo_view<V, I, O>, write_options const&);  \
-  template void write_matrix_market(std::ostream&, csr_view<V, I, O>, write_options const&);       \
-  template void write_matrix_market(std::ostream&, coo_view<V, I, O>, write_options const&);
+  template matrix_market_header write_matrix_market(std::string const&, csr_view<V, I, O>,         \
+                                                    write_options const&);                         \
+  template matrix_market_header write_matrix_market(std::string const&, coo_view<V, I, O>,         \
+                                                    write_options const&);                         \
+  template matrix_market_header write_matrix_market(std::ostream&, csr_view<V, I, O>,              \
+                                                    write_options const&);                         \
+  template matrix_market_header write_matrix_market(std::ostream&, coo_view<V, I, O>,              \
+                                                    write_options const&);
 TULLE_TYPES(TULLE_INSTANTIATE)
 TULLE_BASIC_TYPES(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE

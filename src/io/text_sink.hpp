@@ -2,6 +2,8 @@
 
 /// Where text goes: a stream, or a file that appears only when it is whole.
 #pragma once
+#include "io/output_file.hpp"
+
 #include <cstddef>
 #include <iosfwd>
 #include <string>
@@ -26,23 +28,15 @@ private:
   std::ostream& out_;
 };
 
-/// Writes beside the file and renames at the end. What is not a regular file (a pipe, a terminal)
-/// is written to directly.
+/// A file that appears only when it is whole; "-" is standard output.
 class file_sink final : public text_sink {
 public:
   explicit file_sink(std::string const& path);
-  file_sink(file_sink const&) = delete;
-  ~file_sink() override;
-  void write(char const* data, std::size_t n) override;
-  void finish() override;
+  void write(char const* data, std::size_t n) override { file_.write(data, n); }
+  void finish() override { file_.finish(); }
 
 private:
-  [[noreturn]] void fail_with(char const* what, int code) const;
-
-  std::string name_;      // as the caller spelled it
-  std::string target_;    // behind symbolic links
-  std::string temporary_; // empty when the target is written to directly
-  int fd_ = -1;
+  output_file file_;
 };
 
 } // namespace tulle::detail

@@ -222,15 +222,19 @@ char const* find_last_newline(char const* begin, char const* end) {
 } // namespace
 
 text_source::text_source(text_input from, text_limits const& limits)
-    : name_(from.path ? *from.path : "stream"), limits_(limits) {
-  if (from.path)
-    open();
-  else
+    : name_(!from.path          ? "stream"
+            : *from.path == "-" ? "stdin"
+                                : *from.path),
+      limits_(limits) {
+  if (!from.path)
     start(std::make_unique<stream_reader>(*from.stream, name()));
+  else if (*from.path == "-")
+    open(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  else
+    open(::open(name(), O_RDONLY | O_CLOEXEC));
 }
 
-void text_source::open() {
-  int const fd = ::open(name(), O_RDONLY | O_CLOEXEC);
+void text_source::open(int fd) {
   if (fd < 0)
     fail(errc::io, "%s: cannot open: %s", name(), std::strerror(errno));
   auto file = std::make_unique<file_reader>(fd, name());
@@ -249,14 +253,17 @@ void text_source::open() {
   map_.data = static_cast<char const*>(p);
   map_.size = size;
   total_ = size;
-  if (is_gzip(map_.data, size))
-    return start(std::make_unique<memory_reader>(map_.data, size));
-  if (limits_.max_bytes != 0 && size > limits_.max_bytes)
-    fail(errc::out_of_memory, "%s: %zu bytes of text, but max_bytes is %llu", name(), size,
-         static_cast<unsigned long long>(limits_.max_bytes));
-  begin_ = map_.data;
+  // Of standard input another program may have read a part.
+  auto const at = static_cast<std::size_t>(std::max<off_t>(::lseek(fd, 0, SEEK_CUR), 0));
+  begin_ = map_.data + std::min(at, size);
   end_ = map_.data + size;
-  text_bytes_ = size;
+  auto const unread = static_cast<std::size_t>(end_ - begin_);
+  if (is_gzip(begin_, unread))
+    return start(std::make_unique<memory_reader>(begin_, unread));
+  if (limits_.max_bytes != 0 && unread > limits_.max_bytes)
+    fail(errc::out_of_memory, "%s: %zu bytes of text, but max_bytes is %llu", name(), unread,
+         static_cast<unsigned long long>(limits_.max_bytes));
+  text_bytes_ = unread;
   at_end_ = true;
 }
 
@@ -278,7 +285,7 @@ void text_source::start(std::unique_ptr<byte_reader> raw) {
   if (is_gzip(magic, n))
     reader_ = std::make_unique<gzip_reader>(std::move(reader_), name(), limits_.max_bytes,
                                             limits_.memory);
-  limits_.block_bytes = std::max<std::size_t>(limits_.block_bytes, 16);
+  limits_.block_bytes = std::clamp<std::size_t>(limits_.block_bytes, 16, most_line);
   buffer_[0] = array<char>(limits_.block_bytes, limits_.memory);
   begin_ = end_ = buffer_[0].data();
 }
@@ -300,13 +307,16 @@ std::size_t text_source::read_into(array<char>& buffer, std::size_t used) {
   return used;
 }
 
-bool text_source::fill() {
+bool text_source::fill(std::size_t most) {
   if (at_end_)
     return false;
   auto& buffer = buffer_[current_];
   auto const unread = static_cast<std::size_t>(end_ - begin_);
   if (unread + 1 >= buffer.size()) { // one line longer than the buffer
-    array<char> larger(checked_mul(buffer.size(), 2), limits_.memory);
+    if (unread > most)
+      fail(errc::io, "%s: the line at byte %llu of the text is longer than %zu bytes", name(),
+           static_cast<unsigned long long>(text_bytes_ - unread), most);
+    array<char> larger(std::min(checked_mul(buffer.size(), 2), most + 2), limits_.memory);
     std::memcpy(larger.data(), begin_, unread);
     buffer.swap(larger);
   } else if (unread != 0) {
@@ -368,6 +378,29 @@ text_range text_source::block() {
     out = {last_line_.data(), last_line_.data() + n + 1};
   }
   begin_ = end_;
+  return out;
+}
+
+text_range text_source::peek(std::size_t n) {
+  while (static_cast<std::size_t>(end_ - begin_) < n && fill()) {
+  }
+  return {begin_, begin_ + std::min(n, static_cast<std::size_t>(end_ - begin_))};
+}
+
+text_range text_source::rest() {
+  auto used = static_cast<std::size_t>(end_ - begin_);
+  if (!at_end_) {
+    auto& buffer = buffer_[current_];
+    std::memmove(buffer.data(), begin_, used);
+    for (used = read_into(buffer, used); !at_end_; used = read_into(buffer, used)) {
+      array<char> larger(checked_mul(buffer.size(), 2), limits_.memory);
+      std::memcpy(larger.data(), buffer.data(), used);
+      buffer.swap(larger);
+    }
+    begin_ = buffer.data();
+  }
+  text_range const out{begin_, begin_ + used};
+  begin_ = end_ = out.end;
   return out;
 }
 

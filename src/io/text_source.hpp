@@ -29,14 +29,17 @@ struct text_range {
   std::size_t size() const { return static_cast<std::size_t>(end - begin); }
 };
 
+/// Of a line, other than in a mapped file: a stream without newlines must not fill the memory.
+inline constexpr std::size_t most_line = std::size_t{4} << 20;
+
 struct text_limits {
-  std::size_t block_bytes = std::size_t{1}
-                            << 20; ///< of a stream that are in memory at a time, twice
-  std::uint64_t max_bytes = 0;     ///< as in read_options
+  std::size_t block_bytes =
+      std::size_t{1} << 20;    ///< of a stream that are in memory at a time, twice; <= most_line
+  std::uint64_t max_bytes = 0; ///< as in read_options
   std::pmr::memory_resource* memory = nullptr;
 };
 
-/// A file or a stream.
+/// A file or a stream. The path "-" is standard input.
 struct text_input {
   text_input(std::string const& path) : path(&path) {}
   text_input(std::istream& stream) : stream(&stream) {}
@@ -57,6 +60,10 @@ public:
   /// All whole lines at hand, each ended by a newline (the last of the file gets one); empty at the
   /// end.
   text_range block();
+  /// The first unread bytes, n of them or all there are; they stay unread.
+  text_range peek(std::size_t n);
+  /// All unread bytes, in memory or mapped: for files that are no text.
+  text_range rest();
   /// Reads ahead while the block is in use, from any one thread. What goes wrong is thrown by the
   /// next block().
   void prefetch() noexcept;
@@ -79,10 +86,11 @@ private:
     std::size_t size = 0;
   };
 
-  void open();
+  void open(int fd);
   void start(std::unique_ptr<byte_reader> raw);
-  /// More text behind what is unread; false at the end.
-  bool fill();
+  /// More text behind what is unread; false at the end. errc::io if more than `most` bytes would be
+  /// unread.
+  bool fill(std::size_t most = most_line);
   /// Reads until the buffer is full or the text ends; returns bytes used.
   std::size_t read_into(array<char>& buffer, std::size_t used);
 

@@ -5,6 +5,8 @@
 // keeps all of them busy where entries cost differently or a core is busy with something else. Who
 // runs a chunk must not change the bits.
 #pragma once
+#include "kernel/threads.hpp"
+
 #include <cstddef>
 #include <cstdint>
 

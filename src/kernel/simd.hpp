@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <hwy/highway.h>
-#include <omp.h>
 
 #define TULLE_STRING_(x) #x
 #define TULLE_STRING(x) TULLE_STRING_(x)

@@ -28,7 +28,8 @@ using detail::join_values;
 using detail::merge_bytes;
 using detail::merge_table;
 template <class V, class I, class O>
-void check(char const* op, csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, where const& w) {
+void check_operands(char const* op, csr_view<V, I, O> const& a, csr_view<V, I, O> const& b,
+                    where const& w) {
   check_operand(op, "A", a, w);
   check_operand(op, "B", b, w);
   if (a.rows != b.rows || a.cols != b.cols)
@@ -154,7 +155,8 @@ namespace detail {
 template <class V, class I, class O>
 csr<V, I, O> add(where const& w, V alpha, csr_view<V, I, O> a, V beta, csr_view<V, I, O> b,
                  add_options o) {
-  check("add", a, b, w);
+  stoppable const here;
+  check_operands("add", a, b, w);
   return typed_memory("add", [&] {
     limited const space("add", w);
     csr<V, I, O> copy_a, copy_b;
@@ -185,7 +187,7 @@ template <class V, class I, class O>
 void add_plan<V, I, O>::make(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) {
   where const& w = where_;
   auto const start = std::chrono::steady_clock::now();
-  check("add", a, b, w);
+  check_operands("add", a, b, w);
   a_canonical_ = a.is_canonical(w.as_cpu());
   b_canonical_ = b.is_canonical(w.as_cpu());
   a_ = detail::know(a, w.threads);
@@ -213,13 +215,27 @@ void add_plan<V, I, O>::make(csr_view<V, I, O> const& a, csr_view<V, I, O> const
 }
 
 template <class V, class I, class O>
-csr<V, I, O> const& add_plan<V, I, O>::run(V alpha, csr_view<V, I, O> a, V beta,
-                                           csr_view<V, I, O> b) {
-  check("add", a, b, where_);
+void add_plan<V, I, O>::check_shape(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) const {
+  check_operands("add", a, b, where_);
   if (a.rows != result_.rows || a.cols != result_.cols)
     fail(errc::shape_mismatch, "add: the plan is for %lld x %lld, A is %lld x %lld",
          static_cast<long long>(result_.rows), static_cast<long long>(result_.cols),
          static_cast<long long>(a.rows), static_cast<long long>(a.cols));
+}
+
+template <class V, class I, class O>
+void add_plan<V, I, O>::check(csr_view<V, I, O> a, csr_view<V, I, O> b) {
+  detail::plan_turn const turn(*this, "add");
+  check_shape(a, b);
+  detail::check_pattern("add", "A", a, a_, where_.threads);
+  detail::check_pattern("add", "B", b, b_, where_.threads);
+}
+
+template <class V, class I, class O>
+csr<V, I, O> const& add_plan<V, I, O>::run(V alpha, csr_view<V, I, O> a, V beta,
+                                           csr_view<V, I, O> b) {
+  detail::plan_turn const turn(*this, "add");
+  check_shape(a, b);
   detail::recognise("add", "A", a, a_, where_.threads);
   detail::recognise("add", "B", b, b_, where_.threads);
   if (where_.backend == backend::reference) {

@@ -15,9 +15,12 @@ device_matrix galerkin(cuda const& where, device_ref const& r, device_ref const&
   if (o.order == galerkin_order::automatic)
     o.order = detail::cheaper_order(spgemm_forecast(where, r, a), of_p,
                                     spgemm_forecast(where, a, p), of_r);
-  if (o.order == galerkin_order::ra_first)
-    return spgemm(where, spgemm(where, r, a).ref(), p);
-  return spgemm(where, r, spgemm(where, a, p).ref());
+  if (o.order == galerkin_order::ra_first) {
+    device_matrix const ra = spgemm(where, r, a);
+    return spgemm(where, ra.ref(), p);
+  }
+  device_matrix const ap = spgemm(where, a, p);
+  return spgemm(where, r, ap.ref());
 }
 
 device_matrix galerkin(cuda const& where, device_ref const& a, device_ref const& p,

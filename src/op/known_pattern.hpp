@@ -12,20 +12,28 @@ namespace tulle::detail {
 template <class View>
 known_pattern know(View const& a, int threads) {
   dispatch::array_list const all(a);
-  return {dispatch::pattern_of(all, threads), dispatch::place_of(all)};
+  return {dispatch::pattern_of(all, threads), dispatch::mark_of(all, a.serial)};
 }
 
-/// errc::bad_structure for other indices than those known; arrays at a known place are not read.
+/// errc::bad_structure for other indices than those known: all of them are read.
+template <class View>
+void check_pattern(char const* op, char const* operand, View const& a, known_pattern const& known,
+                   int threads) {
+  if (dispatch::pattern_of(dispatch::array_list(a), threads) != known.pattern)
+    fail(errc::bad_structure,
+         "%s: the plan is for another pattern than that of %s; see plan.rebind()", op, operand);
+}
+
+/// errc::bad_structure for other indices than those known. All of them are read where the mark is
+/// another one.
 template <class View>
 void recognise(char const* op, char const* operand, View const& a, known_pattern& known,
                int threads) {
-  dispatch::array_list const all(a);
-  std::uint64_t const place = dispatch::place_of(all);
-  if (place == known.place)
+  std::uint64_t const mark = dispatch::mark_of(dispatch::array_list(a), a.serial);
+  if (mark == known.mark)
     return;
-  if (dispatch::pattern_of(all, threads) != known.pattern)
-    fail(errc::bad_structure, "%s: the plan is for another pattern than that of %s", op, operand);
-  known.place = place;
+  check_pattern(op, operand, a, known, threads);
+  known.mark = mark;
 }
 
 /// errc::bad_structure for an operand without its arrays, errc::unsupported where the policy names

@@ -15,6 +15,7 @@
 
 #include "op/dot_row.hpp"
 #include "op/sparse_operands.hpp"
+#include "op/vector_blocks.hpp"
 #include "reference/level1.hpp"
 
 #include <algorithm>
@@ -136,16 +137,15 @@ using reference_backend::modulus;
 template <class V, class I>
 real_t<V> largest(sparse_vector_view<V, I> x, int threads) {
   using R = real_t<V>;
-  auto const greater = [](R a, R b) { return std::isnan(b) || b > a ? b : a; }; // NaN stays
   return join_chunks<R>(
       static_cast<std::size_t>(x.nnz), threads,
       [=](std::size_t first, std::size_t last) {
         R most = 0;
         for (std::size_t k = first; k < last; ++k)
-          most = greater(most, modulus(x.val[k]));
+          most = greater_or_nan(most, modulus(x.val[k]));
         return most;
       },
-      greater);
+      greater_or_nan<R>);
 }
 
 // The sum of (scale |x_k|)^2.
@@ -255,17 +255,9 @@ real_t<V> level1<V, I>::norm2(where const& w, sparse_view x) {
   check_arrays("norm2", "x", x);
   if (by_reference("norm2", w))
     return reference_backend::norm2(x);
-  // Most vectors need no scaling, and floats never do. A sum of this size has lost nothing that
-  // counts: what a square loses below the range of double is less than 2^-1074.
-  double const sum = sum_of_squares(x, 1, w.threads);
-  if (std::isnan(sum) || (sum >= 0x1p-900 && std::isfinite(sum)))
-    return static_cast<real_t<V>>(std::sqrt(sum));
-  double const most = largest(x, w.threads);
-  if (most == 0 || std::isinf(most))
-    return static_cast<real_t<V>>(most);
-  int const e = std::clamp(std::ilogb(most), -1000, 1000);
   return static_cast<real_t<V>>(
-      std::ldexp(std::sqrt(sum_of_squares(x, std::ldexp(1.0, -e), w.threads)), e));
+      norm2_of([&](double scale) { return sum_of_squares(x, scale, w.threads); },
+               [&] { return largest(x, w.threads); }));
 }
 
 template <class V, class I>

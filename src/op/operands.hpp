@@ -3,6 +3,7 @@
 // What operations ask of their operands before any work: types known at run time, and overlap.
 #pragma once
 #include "tulle/core/machine.hpp"
+#include "tulle/core/parallel.hpp"
 #include "tulle/op/spmv.hpp"
 
 namespace tulle::detail {
@@ -37,6 +38,12 @@ inline std::size_t bytes_of(value_kind kind) {
 inline bool passes_cache_by(std::size_t nnz, std::size_t entry_bytes, int threads) {
   std::size_t const cache = machine::here().l2 ? machine::here().l2 : std::size_t{1} << 20;
   return nnz / static_cast<std::size_t>(threads) > cache / entry_bytes;
+}
+
+/// Threads for a product of so many entries and rows, where the policy asks for `asked`: little
+/// work is not shared.
+inline int threads_for(std::size_t work, int asked) {
+  return parts_for(work, asked, work_per_thread());
 }
 
 inline bool overlap(void const* a, std::size_t a_bytes, void const* b, std::size_t b_bytes) {

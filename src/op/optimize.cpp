@@ -11,6 +11,7 @@
 #include "tulle/format/detail/symmetric.hpp"
 
 #include "dispatch/format.hpp"
+#include "dispatch/short_offsets.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -237,6 +238,12 @@ std::size_t stray_bytes(any_matrix const& m) {
   return bytes;
 }
 
+/// Whether other values of the same pattern may have no such layout, or another one.
+bool rests_on_values(layout const& l) {
+  return triangle_layout(l).is_one ||
+         (l.format == format::dia && detail::parse_options<dia_options>("dia", l.options).shared);
+}
+
 struct foretold {
   double bytes;
   experience seen;
@@ -315,6 +322,8 @@ std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_opti
   auto const look_at = [&](layout const& l) -> foretold {
     if (l.format == format::csr)
       return {static_cast<double>(detail::bytes_of(a)), experience_of(l.format)};
+    if (o.values_change && rests_on_values(l))
+      fail(errc::unsupported, "%s: rests on equal values, which will change", name(l.format));
     if constexpr (std::is_floating_point_v<V>) // others have no such layouts
       if (triangle_layout const t(l); t.is_one) {
         csr_view<V, I, O> const none;
@@ -362,10 +371,12 @@ auto with_hub(matrix_ref a, cpu const& where, F&& f) {
       csr = convert(a, format::csr, space.counted());
       a = csr.ref();
     }
-    return visit(a.type, [&](auto types) {
-      using T = decltype(types);
-      using view = csr_view<typename T::value, typename T::index, typename T::offset>;
-      return f(*static_cast<view const*>(a.view), space.rest(where));
+    return dispatch::with_short_offsets(a, space.counted(), [&](matrix_ref const& narrow) {
+      return visit(narrow.type, [&](auto types) {
+        using T = decltype(types);
+        return f(narrow.as<csr_view<typename T::value, typename T::index, typename T::offset>>(),
+                 space.rest(where));
+      });
     });
   });
 }
@@ -380,6 +391,7 @@ std::vector<candidate> recommend(matrix_ref a, optimize_options const& o, cpu co
 }
 
 optimized optimize(matrix_ref a, optimize_options const& o, cpu const& where) {
+  detail::stoppable const here;
   return with_hub(a, where, [&](auto const& csr, cpu const& rest) {
     bool ran_out = false;
     std::vector<candidate> all = recommend_typed(csr, o, rest, ran_out);

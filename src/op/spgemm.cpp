@@ -44,6 +44,7 @@ namespace detail {
 template <class V, class I, class O>
 csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, spgemm_options o,
                     std::size_t taken) {
+  stoppable const here;
   return typed_memory("spgemm", [&] {
     check_product(a, b, w);
     product_operands<V, I, O> const from(a, b, which_canonical(a, b, w), w, taken);
@@ -105,13 +106,28 @@ std::size_t spgemm_plan<V, I, O>::bytes() const noexcept {
 }
 
 template <class V, class I, class O>
-csr<V, I, O> const& spgemm_plan<V, I, O>::run(csr_view<V, I, O> a, csr_view<V, I, O> b) {
+void spgemm_plan<V, I, O>::check_shape(csr_view<V, I, O> const& a,
+                                       csr_view<V, I, O> const& b) const {
   check_product(a, b, where_);
   if (a.rows != result_.rows || b.cols != result_.cols)
     fail(errc::shape_mismatch,
          "spgemm: the plan is for a product of %lld x %lld, A B is %lld x %lld",
          static_cast<long long>(result_.rows), static_cast<long long>(result_.cols),
          static_cast<long long>(a.rows), static_cast<long long>(b.cols));
+}
+
+template <class V, class I, class O>
+void spgemm_plan<V, I, O>::check(csr_view<V, I, O> a, csr_view<V, I, O> b) {
+  detail::plan_turn const turn(*this, "spgemm");
+  check_shape(a, b);
+  detail::check_pattern("spgemm", "A", a, a_, where_.threads);
+  detail::check_pattern("spgemm", "B", b, b_, where_.threads);
+}
+
+template <class V, class I, class O>
+csr<V, I, O> const& spgemm_plan<V, I, O>::run(csr_view<V, I, O> a, csr_view<V, I, O> b) {
+  detail::plan_turn const turn(*this, "spgemm");
+  check_shape(a, b);
   detail::recognise("spgemm", "A", a, a_, where_.threads);
   detail::recognise("spgemm", "B", b, b_, where_.threads);
   product_operands<V, I, O> const from(a, b, {a_canonical_, b_canonical_}, where_, bytes());

@@ -202,8 +202,8 @@ spgemm_plan<device_matrix, void, void>::spgemm_plan(cuda const& where, device_re
          name(a.matrix.format), name(b.matrix.format));
   s.a = a.matrix;
   s.b = b.matrix;
-  s.place_a = dispatch::place_of(dispatch::arrays_of(a.matrix));
-  s.place_b = dispatch::place_of(dispatch::arrays_of(b.matrix));
+  s.place_a = dispatch::place_of(a.matrix);
+  s.place_b = dispatch::place_of(b.matrix);
   s.product.method = o.method;
   s.product.maps = true;
   result_ = multiply(s.where, *s.kernel, a, b, s.where, s.kept, s.product);
@@ -233,6 +233,7 @@ device_matrix const& spgemm_plan<device_matrix, void, void>::run(device_ref cons
                                                                  device_ref const& b) {
   if (!state_)
     fail(errc::bad_structure, "spgemm: the plan was moved from");
+  detail::plan_turn const turn(*this, "spgemm");
   state const& s = *state_;
   check_product(a, b);
   auto const same = [](matrix_ref const& m, matrix_ref const& planned) {
@@ -246,8 +247,8 @@ device_matrix const& spgemm_plan<device_matrix, void, void>::run(device_ref cons
          s.a.rows, s.a.cols, s.a.nnz, s.b.rows, s.b.cols, s.b.nnz, a.matrix.rows, a.matrix.cols,
          a.matrix.nnz, b.matrix.rows, b.matrix.cols, b.matrix.nnz);
   // Comparing indices would have to wait for the device.
-  bool const has_a = dispatch::place_of(dispatch::arrays_of(a.matrix)) == s.place_a;
-  if (!has_a || dispatch::place_of(dispatch::arrays_of(b.matrix)) != s.place_b)
+  bool const has_a = dispatch::place_of(a.matrix) == s.place_a;
+  if (!has_a || dispatch::place_of(b.matrix) != s.place_b)
     fail(errc::bad_structure,
          "spgemm: the plan is for %s whose indices are elsewhere on the device",
          has_a ? "a B" : "an A");

@@ -34,8 +34,10 @@ void spgemm_stages::in_turns(std::size_t n, F f, Start start) {
   std::atomic<std::size_t> next{0};
   parallel(threads_, [&](int thread) {
     start(thread);
-    for (std::size_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < n;)
+    for (std::size_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < n;) {
+      check_stop();
       f(thread, k);
+    }
   });
 }
 
@@ -114,6 +116,7 @@ void spgemm_stages::survey() {
   parallel(threads_, [&](int) {
     spgemm_survey s;
     for (std::size_t b; (b = next.fetch_add(1, std::memory_order_relaxed)) < blocks_;) {
+      check_stop();
       std::int64_t const products = kernel_.survey(task_, first_row(b), first_row(b + 1), s);
       if (entries_)
         entries_[b + 1] = static_cast<std::size_t>(products);

@@ -24,7 +24,7 @@
 namespace tulle {
 
 struct spmm_plan::state {
-  backend where{};
+  tulle::where where{};
   format matrix_format{};
   type_tag type{};
   bool transposed = false;
@@ -35,6 +35,7 @@ struct spmm_plan::state {
   cuda_spmm_kernel const* cuda_kernel = nullptr;
   plan_view view;
   std::uint64_t place = 0;         // of the indices on a device
+  std::uint64_t pattern = 0;       // of a kernel on the cpu, which runs on any; for check()
   std::optional<spmv_plan> column; // where there is no kernel
   std::size_t y_at = 0;            // of a column in the workspace; x is at its beginning
 };
@@ -48,7 +49,7 @@ using detail::spmv_operand;
 using detail::value_kind;
 using detail::with_value;
 
-void check(spmv_operand a, value_kind kind, dense_ref const& b, dense_ref const& c) {
+void check_operands(spmv_operand a, value_kind kind, dense_ref const& b, dense_ref const& c) {
   matrix_ref const& m = a.matrix;
   char const* const op = a.transposed ? "spmm (transposed)" : "spmm";
   if (kind_of_type(m.type) != kind)
@@ -169,6 +170,12 @@ bool is_alike(dense_ref const& a, dense_ref const& b) {
          a.col_stride == b.col_stride;
 }
 
+[[noreturn]] void fail_elsewhere(format f) {
+  fail(errc::bad_structure,
+       "spmm: the plan is for a %s whose indices are elsewhere on the device; see plan.rebind()",
+       name(f));
+}
+
 void check_plan(spmm_plan::state const& s, spmv_operand a, dense_ref const& b, dense_ref const& c) {
   if (s.matrix_format != a.matrix.format || s.type != a.matrix.type ||
       s.transposed != a.transposed || s.rows != a.matrix.rows || s.cols != a.matrix.cols ||
@@ -209,10 +216,10 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
   auto const start = std::chrono::steady_clock::now();
   matrix_ref const& m = a.matrix;
   check_space(m, w.backend);
-  check(a, kind_of_type(m.type), b, c);
+  check_operands(a, kind_of_type(m.type), b, c);
   std::size_t const each = bytes_of(kind_of_type(m.type));
   state s;
-  s.where = w.backend;
+  s.where = w;
   s.matrix_format = m.format;
   s.type = m.type;
   s.transposed = a.transposed;
@@ -234,7 +241,7 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
     path_ += a.transposed ? " transposed" : "";
   } else if (w.backend == backend::cpu) {
     isa const set = active_isa();
-    s.view.threads = w.threads > 0 ? w.threads : default_threads();
+    s.view.threads = detail::threads_for((m.nnz + m.rows) * b.cols, w.threads);
     s.view.streaming = detail::passes_cache_by(c, each);
     if (!a.transposed && b.cols > 1)
       s.kernel = dispatch::cpu_spmm(set, m.format, m.type);
@@ -255,8 +262,8 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
       s.cuda_kernel = s.cuda->kernel(static_cast<int>(m.format), static_cast<int>(m.type));
     if (s.cuda_kernel) {
       cuda_properties device;
-      check(loaded_cuda().describe(w.device, device), "spmm");
-      check(s.cuda_kernel->prepare(m.view, b, c, s.view, bytes), "spmm");
+      tulle::check(loaded_cuda().describe(w.device, device), "spmm");
+      tulle::check(s.cuda_kernel->prepare(m.view, b, c, s.view, bytes), "spmm");
       path_ = std::string("cuda/sm_") + std::to_string(device.major) +
               std::to_string(device.minor) + " " + name(m.format) + " " + s.view.method;
     } else {
@@ -272,25 +279,56 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
   if (s.cuda) {
     on_device_ = detail::device_block(bytes, {w.device, w.stream, w.memory});
     s.view.work = on_device_.data();
-    s.place = dispatch::place_of(dispatch::arrays_of(m));
+    s.place = dispatch::place_of(m);
     if (s.cuda_kernel)
-      check(s.cuda_kernel->fill(m.view, b, s.view), "spmm");
+      tulle::check(s.cuda_kernel->fill(m.view, b, s.view), "spmm");
   } else {
     workspace_ = array<std::byte>(bytes, w.memory);
     s.view.work = workspace_.data();
   }
+  if (w.backend == backend::cpu && !s.column)
+    s.pattern = dispatch::pattern_of(dispatch::arrays_of(m), s.view.threads);
   state_ = new state(std::move(s));
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void spmm_plan::check_operand(spmv_operand a) {
+  detail::plan_turn const turn(*this, "spmm");
+  state& s = get();
+  check_operands(a, kind_of_type(s.type), s.b, s.c);
+  check_plan(s, a, s.b, s.c);
+  check_space(a.matrix, s.where.backend);
+  if (s.cuda && dispatch::place_of(a.matrix) != s.place)
+    fail_elsewhere(a.matrix.format);
+  if (s.column)
+    a.transposed ? s.column->check(transposed(a.matrix)) : s.column->check(a.matrix);
+  else if (s.where.backend == backend::cpu &&
+           dispatch::pattern_of(dispatch::arrays_of(a.matrix), s.view.threads) != s.pattern)
+    fail(errc::bad_structure,
+         "spmm: the plan is for another pattern: this %s has other indices than the one it was "
+         "made for; see plan.rebind()",
+         name(a.matrix.format));
+}
+
+void spmm_plan::rebind_to(spmv_operand a) {
+  state const& s = get();
+  spmm_plan made(s.where, a, s.b, s.c);
+  detail::plan_turn const turn(*this, "spmm");
+  std::swap(static_cast<plan&>(*this), static_cast<plan&>(made));
+  std::swap(state_, made.state_);
 }
 
 namespace detail {
 
 void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
           dense_ref const& b, void const* beta, dense_ref const& c) {
-  check(a, kind, b, c);
-  if (plan)
+  check_operands(a, kind, b, c);
+  std::optional<plan_turn> turn;
+  if (plan) {
+    turn.emplace(*plan, "spmm");
     check_plan(plan->get(), a, b, c);
-  tulle::backend const where_to = plan ? plan->get().where : w.backend;
+  }
+  tulle::backend const where_to = plan ? plan->get().where.backend : w.backend;
   check_space(a.matrix, where_to);
   if (c.rows == 0 || c.cols == 0)
     return;
@@ -310,10 +348,8 @@ void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, s
     return spmm(&made, w, kind, alpha, a, b, beta, c);
   }
   spmm_plan::state& s = plan->get();
-  if (s.cuda && dispatch::place_of(dispatch::arrays_of(a.matrix)) != s.place)
-    fail(errc::bad_structure,
-         "spmm: the plan is for a %s whose indices are elsewhere on the device",
-         name(a.matrix.format));
+  if (s.cuda && dispatch::place_of(a.matrix) != s.place)
+    fail_elsewhere(a.matrix.format);
   spmm_call const call{alpha, a.matrix.view, b, beta, c, &s.view};
   if (s.cuda_kernel)
     return check(s.cuda_kernel->run(call), "spmm");

@@ -70,6 +70,7 @@ namespace detail {
 
 template <class V, class I, class O>
 csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o) {
+  stoppable const here;
   check_operand("transpose", "A", a, w);
   return typed_memory("transpose", [&] {
     if (w.backend == backend::reference) {
@@ -124,7 +125,7 @@ void transpose_plan<V, I, O>::make(csr_view<V, I, O> const& a) {
 }
 
 template <class V, class I, class O>
-csr<V, I, O> const& transpose_plan<V, I, O>::run(csr_view<V, I, O> a) {
+void transpose_plan<V, I, O>::check_shape(csr_view<V, I, O> const& a) const {
   check_operand("transpose", "A", a, where_);
   if (a.rows != result_.cols || a.cols != result_.rows ||
       static_cast<std::size_t>(a.nnz) != result_.val.size())
@@ -133,6 +134,19 @@ csr<V, I, O> const& transpose_plan<V, I, O>::run(csr_view<V, I, O> a) {
          static_cast<long long>(result_.cols), static_cast<long long>(result_.rows),
          result_.val.size(), static_cast<long long>(a.rows), static_cast<long long>(a.cols),
          static_cast<long long>(a.nnz));
+}
+
+template <class V, class I, class O>
+void transpose_plan<V, I, O>::check(csr_view<V, I, O> a) {
+  detail::plan_turn const turn(*this, "transpose");
+  check_shape(a);
+  detail::check_pattern("transpose", "A", a, a_, where_.threads);
+}
+
+template <class V, class I, class O>
+csr<V, I, O> const& transpose_plan<V, I, O>::run(csr_view<V, I, O> a) {
+  detail::plan_turn const turn(*this, "transpose");
+  check_shape(a);
   detail::recognise("transpose", "A", a, a_, where_.threads);
   if (where_.backend == backend::reference) {
     result_ = detail::transpose(where_, a, options_);

@@ -42,6 +42,9 @@ using solve::norms;
 // 1138_bus (5,192) 4.2, 5.7; Trefethen_2000 (43,906) 18.6, 14.1. Where a core is busy with
 // something else, the second thread costs far more.
 constexpr std::size_t alone = 8192;
+// Elements of vectors likewise. All threads or one: a team that changes its size between loops is
+// started anew by libgomp.
+constexpr std::size_t alone_elements = 1 << 15;
 // Below this, squares of residuals within a tolerance would be lost.
 constexpr double smallest_square = 1e-250;
 
@@ -187,8 +190,7 @@ template <class T>
 class iteration {
 public:
   iteration(problem const& s, T const* b, T const* guess)
-      : s_(s), b_(b), plan_(make_plan(s)), sums_(solve::dealt::sums_for(s.n), s.w.memory),
-        all_(s.n, s.threads, sums_.data()) {
+      : s_(s), b_(b), plan_(make_plan(s)), all_(s.n, s.n < alone_elements ? 1 : s.threads) {
     check_finite("b", b);
     check_finite("x", guess);
     if (s.options.jacobi)
@@ -207,7 +209,7 @@ public:
   }
   double norm2_of_b() const {
     return all_
-        .sum([&](std::size_t i, std::size_t k) {
+        .sum<norms>([&](std::size_t i, std::size_t k) {
           return norms{solve::dot(b_ + i, b_ + i, k), 0};
         })
         .rr;
@@ -216,7 +218,7 @@ public:
   // r = b - A x, p = M^-1 r.
   norms start() {
     multiply(x_, q_);
-    norms const now = all_.sum([&](std::size_t i, std::size_t k) {
+    norms const now = all_.sum<norms>([&](std::size_t i, std::size_t k) {
       subtract(b_ + i, q_.data() + i, r_.data() + i, k);
       std::fill_n(p_.data() + i, k, T(0));
       turn(r_.data() + i, d_at(i), T(0), p_.data() + i, k);
@@ -231,14 +233,14 @@ public:
   double curvature() {
     multiply(p_, q_);
     return all_
-        .sum([&](std::size_t i, std::size_t k) {
+        .sum<norms>([&](std::size_t i, std::size_t k) {
           return norms{solve::dot(p_.data() + i, q_.data() + i, k), 0};
         })
         .rr;
   }
   // r = r - alpha q.
   norms descend(double alpha) {
-    return all_.sum([&](std::size_t i, std::size_t k) {
+    return all_.sum<norms>([&](std::size_t i, std::size_t k) {
       axpy(static_cast<T>(-alpha), q_.data() + i, r_.data() + i, k);
       return norms_of(i, k);
     });
@@ -260,8 +262,7 @@ public:
 private:
   static std::size_t workspace(problem const& s) {
     std::size_t const vectors = s.options.jacobi ? 5 : 4;
-    return checked_mul(s.n, vectors * sizeof(T), "cg: workspace") +
-           solve::dealt::sums_for(s.n) * sizeof(norms);
+    return checked_mul(s.n, vectors * sizeof(T), "cg: workspace");
   }
   static spmv_plan make_plan(problem const& s) {
     check_limit(workspace(s), s.w);
@@ -272,7 +273,7 @@ private:
   }
 
   void check_finite(char const* name, T const* v) const {
-    norms const bad = all_.sum([&](std::size_t i, std::size_t k) {
+    norms const bad = all_.sum<norms>([&](std::size_t i, std::size_t k) {
       return norms{solve::first_not_finite(v + i, k) < k ? 1.0 : 0.0, 0};
     });
     if (bad.rr == 0)
@@ -305,8 +306,7 @@ private:
   problem const& s_;
   T const* b_;
   spmv_plan plan_;
-  array<norms> sums_;
-  solve::dealt all_;
+  detail::vector_blocks all_;
   array<T> d_;
   array<T> x_, r_, p_, q_;
 };
@@ -387,7 +387,7 @@ cg_result cg(where const& w, value_kind kind, void const* factor, spmv_operand a
   auto const start = clock::now();
   check(kind, a.matrix, b, b_size, x, x_size, options);
   std::size_t const n = is_complex(kind) ? checked_mul(x_size, 2, "cg: x") : x_size;
-  int const wanted = w.threads > 0 ? w.threads : default_threads();
+  int const wanted = threads_of(w.threads);
   int const threads = a.matrix.rows + a.matrix.nnz < alone ? 1 : wanted;
   problem const s{w, kind, factor, a, n, threads, options};
   bool const single = kind == value_kind::f32 || kind == value_kind::c32;

@@ -152,15 +152,16 @@ TEST(bench_assemble, rows_come_out_sorted_and_one_thread_has_a_record_of_its_own
 TEST(bench_level1, every_function_is_measured_and_nobody_gets_by_with_nothing) {
   std::vector<std::string> remarks;
   auto const records = vector_calls("vector:3000:0.1", quick(), remarks);
-  for (char const* const function :
-       {"dot", "axpy", "gather", "gather_zero", "scatter", "rotate", "add"}) {
+  for (char const* const function : {"dot", "axpy", "gather", "gather_zero", "scatter", "rotate",
+                                     "add", "dense_dot", "dense_axpy"}) {
     std::vector<record> of_it;
     std::copy_if(records.begin(), records.end(), std::back_inserter(of_it), [&](record const& r) {
       return r.matrix == std::string("vector:3000:0.1 ") + function;
     });
     expect_timed(of_it, "tulle vector");
     expect_wrong(of_it, "broken idle");
-    EXPECT_EQ(of_it.front().nnz, 300u);
+    bool const is_dense = std::string(function).starts_with("dense");
+    EXPECT_EQ(of_it.front().nnz, is_dense ? 3000u : 300u);
     if (function == std::string("scatter")) {
       expect_timed(of_it, "broken right");
       expect_wrong(of_it, "broken stray");

@@ -46,11 +46,11 @@ COMPLEX = """%%MatrixMarket matrix coordinate complex hermitian
 with open(os.path.join(os.path.dirname(__file__), "../../include/tulle/format/formats.def")) as listed:
     FORMATS = re.findall(r"^TULLE_FORMAT\((\w+)", listed.read(), re.M)
 
-COMMANDS = ["info", "gen", "convert", "spy", "recommend", "verify", "solve", "devices", "bench"]
+COMMANDS = ["info", "gen", "convert", "show", "spy", "recommend", "verify", "solve", "devices", "completion", "bench"]
 
 
-def run(*arguments, environment=None):
-    return subprocess.run([TULLE, *map(str, arguments)], capture_output=True, timeout=300,
+def run(*arguments, environment=None, limit=None, stdin=None):
+    return subprocess.run([TULLE, *map(str, arguments)], capture_output=True, timeout=300, preexec_fn=limit, input=stdin,
                           env={**os.environ, **(environment or {})})
 
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 
 from command_line import CommandLine, FORMATS, main
 
@@ -24,9 +25,9 @@ class Bench(CommandLine):
         return run, records
 
     def test_records_say_what_ran(self):
-        text = self.bench("--json", self.records)
+        text = self.bench(f"--json={self.records}")
         self.assertIn("tulle csr", text)
-        self.assertIn("Fastest:", text)
+        self.assertRegex(text, "Fastest:|is as fast as")
         run, records = self.results()
         self.assertTrue(run["run"])
         self.assertTrue(run["pinned"])
@@ -38,8 +39,31 @@ class Bench(CommandLine):
             self.assertGreater(r["csr_bound_ratio"], 0)
             self.assertGreaterEqual(r["turns"], 9)
 
+    def test_memory_is_kept_to(self):
+        text = self.bench("--formats", "csr,coo,csc,sell", "--peers", "none", "--memory", "300K", "--json", self.records)
+        self.assertRegex(text, "Note: gen:lattice:2000: measured in [2-4] groups")
+        self.assertEqual(sorted(r["format"] for r in self.results()[1]), ["coo", "csc", "csr", "sell"])
+        text = self.bench("--formats", "csr,coo", "--peers", "none", "--memory", "100K", "--json", self.records)
+        self.assertIn("tulle coo is left out: it may need", text)
+        run, records = self.results()
+        self.assertEqual([r["format"] for r in records], ["csr"])
+        self.assertTrue(any("tulle coo is left out" in r for r in run["remarks"]))
+        self.bad("bench", "spmv", "gen:lattice:2000", "--memory", "much", expect=["--memory"])
+
+    def test_a_limit_of_memory_leaves_results(self):
+        """All formats of a matrix of 12 MB in an address space of 350 MB: before, one line and no results."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (350 << 20, 350 << 20))
+        text = self.good("bench", "spmv", "gen:rmat:16:16", "--quick", "--threads", 1, "--peers", "none",
+                         "--json", self.records, limit=limit)
+        self.assertRegex(text, "measured in [0-9]+ groups|is left out: ")
+        there = {r["format"] for r in self.results()[1]}
+        self.assertTrue({"csr", "coo", "csc"} <= there, there)
+        for f in set(FORMATS) - there:
+            self.assertRegex(text, f"tulle {f}[a-z0-9:=]* is left out|: {f}: ")
+
     def test_methods_stand_beside_the_default(self):
-        self.bench("--formats", "csr,coo", "--method", "all", "--peers", "none", "--json", self.records)
+        self.bench("--formats", "csr,coo", "--method", "all", "--peers", "none", f"--json={self.records}")
         _, records = self.results()
         self.assertEqual(sorted(r["format"] for r in records),
                          ["coo", "csr", "csr merge", "csr rows", "csr segments"])
@@ -55,7 +79,7 @@ class Bench(CommandLine):
                                     ("assemble", "gen:lattice:2000", {"csr", "csr 1 thread"}),
                                     ("level1", "vector:10000:0.1", {"vector"}),
                                     ("primitive", "lists:100:20", {"simd", "plain"})):
-            self.good("bench", op, matrix, "--quick", "--threads", 2, "--json", self.records)
+            self.good("bench", op, matrix, "--quick", "--threads", 2, f"--json={self.records}")
             records = self.results()[1]
             self.assertEqual({r["format"] for r in records if not r["peer"]}, formats)
             for r in records:
@@ -72,7 +96,7 @@ class Bench(CommandLine):
         self.bad("bench", "primitive", "gen:lattice:500", expect=["lists:NUMBER:LENGTH"])
 
     def test_report_is_a_page(self):
-        self.bench("--json", self.records)
+        self.bench(f"--json={self.records}")
         page = self.path("page.html")
         self.good("bench", "report", self.records, "-o", page)
         with open(page) as file:
@@ -81,11 +105,11 @@ class Bench(CommandLine):
         self.assertEqual(text.count("data-bar="), len(self.results()[1]))
 
     def test_a_run_compared_with_itself_is_the_same(self):
-        self.bench("--json", self.records)
+        self.bench(f"--json={self.records}")
         self.assertIn(" 0 slower, 0 faster", self.good("bench", "compare", self.records, self.records))
 
     def test_what_got_slower_is_exit_status_one(self):
-        self.bench("--json", self.records, "--peers", "none")
+        self.bench(f"--json={self.records}", "--peers", "none")
         run, records = self.results()
         fast, slow = self.path("fast.json"), self.path("slow.json")
         for name, ratio in ((fast, 1), (slow, .5)):
@@ -108,7 +132,7 @@ class Bench(CommandLine):
             with open(os.path.join(folder, name + ".mtx"), "w") as file:
                 print(f"%%MatrixMarket matrix coordinate {field} general\n2 3 1\n2 3 {value}", file=file)
         said = self.good("bench", "spmv", "--suite", "real", "--folder", folder, "--quick", "--formats", "csr",
-                         "--peers", "none", "--json", self.records)
+                         "--peers", "none", f"--json={self.records}")
         self.assertIn("two.mtx is left out: its values are complex", said)
         self.assertEqual([os.path.basename(r["matrix"]) for r in self.results()[1]], ["one.mtx", "three.mtx"])
 

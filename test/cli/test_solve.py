@@ -84,7 +84,7 @@ class Solve(CommandLine):
         self.bad("solve", matrix, "-o", os.path.join(self.folder, "no", "x.mtx"), expect=["x.mtx"])
         nan = self.write("n.mtx", self.MATRIX.replace("2 1 1", "2 1 nan"))
         self.bad("solve", nan, expect=["row 0 of A", "not finite"])
-        for option in (["--tolerance", -1], ["--iterations", 0], ["--threads", 0],
+        for option in (["--tolerance", -1], ["--iterations", 0], ["--threads", -1],
                        ["--format", "papyrus"], ["--value", "f16"]):
             self.bad("solve", matrix, *option, expect=["tulle solve --help"])
 

@@ -34,7 +34,7 @@ TEST(any_matrix, knows_what_is_inside) {
 TEST(any_matrix, gives_the_owner_only_by_its_own_type) {
   any_matrix const a = small();
   ASSERT_NE(a.get_if<csr<double>>(), nullptr);
-  EXPECT_TRUE(same_arrays(a.get_if<csr<double>>()->view(), small().view()));
+  EXPECT_TRUE(same_arrays(a.get_if<csr<double>>()->view(), borrowed(small())));
   EXPECT_EQ(a.get_if<csr<float>>(), nullptr);
   EXPECT_EQ(a.get_if<coo<double>>(), nullptr);
   EXPECT_EQ((a.get_if<csr<double, std::int32_t, std::int64_t>>()), nullptr);
@@ -45,8 +45,8 @@ TEST(any_matrix, copies_are_deep_and_moves_leave_it_empty) {
   any_matrix a = small();
   any_matrix b = a;
   b.refill(any_matrix(other_values(small())));
-  EXPECT_TRUE(same_arrays(a.get_if<csr<double>>()->view(), small().view()));
-  EXPECT_FALSE(same_arrays(b.get_if<csr<double>>()->view(), small().view()));
+  EXPECT_TRUE(same_arrays(a.get_if<csr<double>>()->view(), borrowed(small())));
+  EXPECT_FALSE(same_arrays(b.get_if<csr<double>>()->view(), borrowed(small())));
   EXPECT_EQ(b.ref().view == a.ref().view, false);
   any_matrix c = std::move(a);
   EXPECT_TRUE(a.empty());
@@ -55,7 +55,7 @@ TEST(any_matrix, copies_are_deep_and_moves_leave_it_empty) {
   EXPECT_EQ(a.nnz(), 6u);
   auto& self = a;
   a = self;
-  EXPECT_TRUE(same_arrays(a.get_if<csr<double>>()->view(), small().view()));
+  EXPECT_TRUE(same_arrays(a.get_if<csr<double>>()->view(), borrowed(small())));
   EXPECT_TRUE(any_matrix(any_matrix()).empty());
 }
 
@@ -77,7 +77,7 @@ TEST(any_matrix, refill_wants_a_csr_of_its_own_type) {
     any_matrix const fresh = other_values(small());
     a.refill(fresh);
     any_matrix const back = convert(a, format::csr);
-    EXPECT_TRUE(same_arrays(back.get_if<csr<double>>()->view(), other_values(small()).view()));
+    EXPECT_TRUE(same_arrays(back.get_if<csr<double>>()->view(), borrowed(other_values(small()))));
     EXPECT_TRUE(fails_with(errc::unsupported, {"f64_i32", "f32_i32", "csr"},
                            [&] { a.refill(as_type(small(), type_tag::f32_i32)); }));
     EXPECT_TRUE(fails_with(errc::unsupported, {"csr", "coo"},

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Threads, instruction sets, policies.
+#include "tulle/core/array.hpp"
 #include "tulle/core/machine.hpp"
 #include "tulle/core/parallel.hpp"
 #include "tulle/core/where.hpp"
 
 #include "support/expect.hpp"
 
+#include <array>
 #include <atomic>
+#include <cfenv>
+#include <climits>
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 namespace tulle::test::run_test {
 namespace {
@@ -51,6 +58,82 @@ TEST(parallel, works_inside_a_parallel_region) {
     omp_set_max_active_levels(before);
   }
 }
+
+// A part that takes long holds one thread; the others' parts are done by whoever is there.
+TEST(parallel, calls_at_the_same_time_wait_for_none_of_each_other) {
+  std::atomic<int> begun = 0;
+  std::atomic<bool> may_end = false;
+  std::thread first([&] {
+    detail::parallel(3, [&](int) {
+      ++begun;
+      while (!may_end)
+        std::this_thread::yield();
+    });
+  });
+  while (begun == 0)
+    std::this_thread::yield();
+  for (int run = 0; run < 100; ++run) {
+    std::atomic<int> ran = 0;
+    detail::parallel(8, [&](int) { ++ran; });
+    EXPECT_EQ(ran, 8);
+  }
+  may_end = true;
+  first.join();
+}
+
+TEST(parallel, more_parts_than_threads_may_be_are_run_all_the_same) {
+  std::vector<std::atomic<int>> seen(3000);
+  detail::parallel(3000, [&](int part) { ++seen[static_cast<std::size_t>(part)]; });
+  for (auto const& s : seen)
+    EXPECT_EQ(s, 1);
+}
+
+TEST(parallel, threads_round_as_the_caller_does) {
+  for (int const mode : {FE_UPWARD, FE_DOWNWARD, FE_TONEAREST}) {
+    std::fesetround(mode);
+    std::array<int, 7> found{};
+    for (int run = 0; run < 50; ++run)
+      detail::parallel(7, [&](int part) {
+        found[static_cast<std::size_t>(part)] += std::fegetround() != mode;
+        std::this_thread::yield();
+      });
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(found, (std::array<int, 7>{}));
+  }
+}
+
+#if !defined(TULLE_SANITIZED_THREAD) // which does not follow a child with threads
+// A fork has the caller's thread alone; it starts its own.
+TEST(parallel, goes_on_in_a_forked_child) {
+  std::atomic<int> ran = 0;
+  detail::parallel(4, [&](int) { ++ran; });
+  array<double> kept(1 << 16); // memory that is used again has a lock, too
+  std::atomic<bool> stop = false;
+  std::thread busy([&] { // forks come at any time
+    while (!stop) {
+      detail::parallel(3, [](int) {});
+      array<double> const a(1 << 16);
+    }
+  });
+  for (int run = 0; run < 30; ++run) {
+    pid_t const child = fork();
+    if (child == 0) {
+      alarm(60);
+      std::atomic<int> here = 0;
+      for (int k = 0; k < 10; ++k) {
+        detail::parallel(4, [&](int) { ++here; });
+        array<double> const a(1 << 16);
+      }
+      std::_Exit(here == 40 ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  stop = true;
+  busy.join();
+}
+#endif
 
 TEST(parallel, split_deals_all_items_evenly) {
   for (std::size_t const n : {0ul, 1ul, 6ul, 7ul, 8ul, 1000ul, 1ul << 62})
@@ -115,15 +198,55 @@ TEST(machine, refuses_a_set_that_is_none) {
 
 TEST(machine, takes_threads_from_the_environment) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  for (auto const& [text, expected] : {std::pair{"5", 5}, {"0", 0}, {"-3", 0}, {"many", 0}})
+  for (auto const& [name, text, expected] :
+       {std::tuple{"TULLE_THREADS", "5", 5},
+        {"OMP_NUM_THREADS", "3,2", 3},
+        {"OMP_NUM_THREADS", "many", std::min(machine::here().cores, most_threads)}})
+    EXPECT_EXIT(
+        {
+          unsetenv("TULLE_THREADS");
+          unsetenv("OMP_NUM_THREADS");
+          setenv(name, text, 1);
+          int const n = default_threads(); // fewer than cores where the machine allows fewer
+          std::_Exit(n == expected || (*text == 'm' && n >= 1 && n < expected) ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "")
+        << name << "=" << text;
+}
+
+TEST(machine, refuses_threads_from_the_environment_that_are_no_number) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (char const* const text : {"0", "-3", "many", "4x", "", "1025", "99999999999999999999"})
     EXPECT_EXIT(
         {
           setenv("TULLE_THREADS", text, 1);
-          int const wanted = expected ? expected : omp_get_max_threads();
-          std::_Exit(default_threads() == wanted ? 0 : 1);
+          bool const refused = static_cast<bool>(
+              fails_with(errc::unsupported, {std::string("TULLE_THREADS=") + text, "1 to 1024"},
+                         [] { default_threads(); }));
+          std::_Exit(refused ? 0 : 1);
         },
         testing::ExitedWithCode(0), "")
         << text;
+}
+
+TEST(machine, refuses_absurd_threads) {
+  for (int const n : {-1, most_threads + 1, 100000, INT_MAX, INT_MIN}) {
+    EXPECT_TRUE(fails_with(errc::unsupported, {"threads is", std::to_string(n), "1024"}, [&] {
+      detail::parts_for(1000000, n);
+    })) << n;
+    EXPECT_TRUE(fails_with(errc::unsupported, {"limit_threads"}, [&] { limit_threads(n); }));
+  }
+}
+
+TEST(machine, limits_threads) {
+  EXPECT_EQ(limit_threads(2), 0);
+  EXPECT_LE(default_threads(), 2);
+  EXPECT_EQ(detail::threads_of(7), 2);
+  std::atomic<int> ran = 0;
+  detail::parallel(9, [&](int) { ++ran; });
+  EXPECT_EQ(ran, 9);
+  EXPECT_EQ(limit_threads(0), 2);
+  EXPECT_EQ(detail::threads_of(7), 7);
 }
 
 TEST(machine, is_described) {

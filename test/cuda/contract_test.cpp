@@ -137,8 +137,7 @@ TEST(cuda, many_rows) {
   device_array<double> y(wanted.size());
   for (char const* const text : {"csr", "coo", "csr5", "sell", "dia", "ell"}) {
     layout const l = layout::parse(text);
-    device_matrix const there =
-        upload(convert(matrix_ref(a.view()), layout_for(l.format, backend::cuda)));
+    device_matrix const there = upload(convert(a, layout_for(l.format, backend::cuda)));
     if (!has_plan(there, false))
       continue;
     detail::device_set(y.data(), 0xff, y.bytes(), {});

@@ -82,7 +82,7 @@ void expect_grown(csr<double> const& a, bool exact, std::string const& what) {
     std::vector<double> const y = product({}, e, x);
     EXPECT_TRUE(same_bits(y, product({}, alike, x))) << what;
     EXPECT_EQ(e.shape().compact, few == 0) << what;
-    auto copy = matrix::from_csr(alike.download().to_csr().view());
+    auto copy = matrix::from_csr(borrowed(alike.download().to_csr()));
     std::vector<double> const z = product(copy.freeze(), x);
     for (std::size_t i = 0; i < y.size(); ++i)
       ASSERT_TRUE(exact ? y[i] == z[i] : std::abs(y[i] - z[i]) <= 1e-11 * (1 + std::abs(z[i])))
@@ -292,7 +292,7 @@ TEST(device_dynamic_csr, products_follow_the_longest_row) {
   expect_product("assigned");
   model<double, std::int32_t> more{3600, 3600, {}};
   more.insert(row(11, 400));
-  d.merge(more.to_csr().view());
+  d.merge(borrowed(more.to_csr()));
   m.insert(row(11, 400));
   expect_product("merged");
   model<double, std::int32_t> one{3600, 3600, {}};

@@ -69,7 +69,7 @@ std::string run(unsigned seed, std::size_t changes, cuda const& where) {
     } else if (what == 10) {
       model<V, I> other{rows, cols, {}};
       other.insert(b);
-      a.merge(other.to_csr().view());
+      a.merge(borrowed(other.to_csr()));
       for (auto const& [place, v] : other.at)
         m.at[place] += v;
     } else if (what == 14) {
@@ -88,7 +88,7 @@ std::string run(unsigned seed, std::size_t changes, cuda const& where) {
       a.defragment({.sort = random() % 2 == 0, .combine = random() % 2 == 0});
     } else if (what == 12) {
       a = there ? device_dynamic_csr<V, I>::from_csr(a.freeze(), o)
-                : device_dynamic_csr<V, I>::from_csr(a.to_csr().view(), o);
+                : device_dynamic_csr<V, I>::from_csr(borrowed(a.to_csr()), o);
     }
     csr<V, I, I> const expected = m.to_csr();
     std::vector<V> x, y(static_cast<std::size_t>(rows), V(3));
@@ -311,7 +311,7 @@ TEST(device_dynamic_csr, from_coo_adds_up_entries_of_one_place) {
   matrix d = matrix::from_coo(a.view());
   EXPECT_EQ(d.shape().entries, 3u);
   EXPECT_EQ(d.to_csr(), a.to_csr());
-  EXPECT_EQ(matrix::from_coo(coo<double>(3, 4, {}, {}, {}).view()).shape().entries, 0u);
+  EXPECT_EQ(matrix::from_coo(borrowed(coo<double>(3, 4, {}, {}, {}))).shape().entries, 0u);
 }
 
 TEST(device_dynamic_csr, adds_itself) {

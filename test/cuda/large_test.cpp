@@ -34,7 +34,7 @@ void expect_product(csr<double> const& a, layout const& l, std::string const& pa
   spmv(1.0, a, xs, 0.0, wanted);
   device_array<double> const x(xs);
   device_array<double> y(wanted.size());
-  device_matrix const there = upload(convert(matrix_ref(a.view()), l));
+  device_matrix const there = upload(convert(a, l));
   spmv_plan plan(cuda{}, there);
   EXPECT_NE(plan.path().find(path), std::string::npos) << plan.path();
   for (int again = 0; again < 2; ++again) {
@@ -92,7 +92,7 @@ void expect_long_rows() {
   };
   for (format const f : all_formats)
     for (layout const& l : {layout{f, ""}, layout_for(f, backend::cuda)})
-      if (auto const host = unless_refused([&] { return convert(matrix_ref(a.view()), l); })) {
+      if (auto const host = unless_refused([&] { return convert(a, l); })) {
         expect(upload(*host), l, "here");
         if (is_on_device(f))
           expect(convert(csr_there, l), l, "there");

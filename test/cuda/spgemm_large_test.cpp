@@ -101,7 +101,8 @@ TEST(cuda, operands_may_have_as_many_entries_as_32_bits_count) {
       b_val[k] = static_cast<float>(k);
     }
     csr<float> const b(cols, c.entries * c.apart, b_ptr, b_col, b_val);
-    device_matrix const product = spgemm({}, a, upload(b).ref());
+    device_matrix const b_there = upload(b);
+    device_matrix const product = spgemm({}, a, b_there.ref());
     any_matrix const back = download(product);
     csr<float> const& found = *back.get_if<csr<float>>();
     ASSERT_EQ(found.val.size(), static_cast<std::size_t>(rows * c.entries - 1)) << c.entries;
@@ -110,7 +111,8 @@ TEST(cuda, operands_may_have_as_many_entries_as_32_bits_count) {
   }
   // The last rows of such a B.
   csr<float> const pick(2, rows, {0, 1, 3}, {rows - 1, rows - 2, rows - 1}, {1, 1, 1});
-  any_matrix const back = download(spgemm({}, upload(pick).ref(), a));
+  device_matrix const pick_there = upload(pick);
+  any_matrix const back = download(spgemm({}, pick_there.ref(), a));
   csr<float> const& found = *back.get_if<csr<float>>();
   ASSERT_EQ(found.val.size(), static_cast<std::size_t>(2 * cols - 1));
   for (std::size_t k = 0; k < found.val.size(); ++k)

@@ -68,7 +68,7 @@ TYPED_TEST_SUITE(cuda_spgemm_over, product_types);
 
 TYPED_TEST(cuda_spgemm_over, has_the_bits_of_the_cpu) {
   using matrix = typename TypeParam::matrix;
-  type_tag const type = matrix_ref(matrix().view()).type;
+  type_tag const type = owner_traits<matrix>::type;
   std::vector<std::pair<std::string, csr<double>>> all;
   for (animal const& animal : zoo())
     if (animal.matrix.val.size() <= (is_quick() ? 300u : 2'000u))

@@ -138,7 +138,7 @@ TEST(dynamic_csr, keeps_rows_in_the_order_of_their_lengths) {
     std::vector<std::int32_t> lengths(30000);
     for (std::size_t i = 0; i < lengths.size(); ++i)
       lengths[i] = static_cast<std::int32_t>(i * i % 23);
-    matrix d = matrix::from_csr(from_lengths(5000, lengths).view(), o);
+    matrix d = matrix::from_csr(borrowed(from_lengths(5000, lengths)), o);
     // A row that is out of order has at most two neighbours to show it.
     auto const ascends = [&](char const* when, int out_of_order = 0) {
       d.validate();
@@ -165,7 +165,7 @@ TEST(dynamic_csr, keeps_rows_in_the_order_of_their_lengths) {
     auto const last = d.snapshot();
     orders.emplace_back(last.view().order, last.view().order + last.rows());
     d.freeze();
-    EXPECT_FALSE(d.snapshot().view().order); // rows as csr has them
+    EXPECT_FALSE(borrowed(d.snapshot()).order); // rows as csr has them
     d.insert(1, 1, 1);
     d.defragment();
     ascends("after it was compact");
@@ -336,7 +336,7 @@ TEST(dynamic_csr, grows_in_chunks_that_stay) {
   entries const more = some(30000, 1000, 1000, 2);
   d.insert(more.row, more.col, more.val);
   EXPECT_GT(d.shape().chunks, chunks);
-  EXPECT_EQ(d.snapshot().view().pages[0].val, first);
+  EXPECT_EQ(borrowed(d.snapshot()).pages[0].val, first);
 }
 
 TEST(dynamic_csr, refuses_bad_input_by_name_and_stays_as_it_was) {

@@ -118,7 +118,7 @@ TEST(dynamic_late, other_changes_find_them) {
     model<double, std::int32_t> left{rows, cols, {}}, right{cols, cols, {}};
     left.insert(some(400, 13));
     right.insert(some(400, 14, cols));
-    d.add_product(left.to_csr().view(), right.to_csr().view());
+    d.add_product(borrowed(left.to_csr()), borrowed(right.to_csr()));
     m.add_product(left, right);
   });
   check("defragment", [&](auto& d, auto&) { d.defragment({.sort = true, .combine = true}); });
@@ -192,7 +192,7 @@ TEST(dynamic_late, products_add_them_to_rows_that_are_done) {
 
 TEST(dynamic_late, products_keep_to_the_limit_of_their_workspace) {
   late_matrix const late(60000, 300);
-  auto const kept = matrix::from_csr(late.m.to_csr().view(), in_rows());
+  auto const kept = matrix::from_csr(borrowed(late.m.to_csr()), in_rows());
   std::vector<double> const x(cols, 1), before(rows, 3);
   for (matrix const* const d : {&late.d, &kept}) {
     std::vector<double> y = before;

@@ -5,6 +5,7 @@
 #include "tulle/core/types.hpp"
 #include "tulle/dynamic/dynamic_csr.hpp"
 
+#include "support/expect.hpp"
 #include "support/zoo.hpp"
 
 #include <cstdlib>
@@ -74,6 +75,12 @@ struct model {
   void erase(batch<V, I> const& b) {
     for (std::size_t k = 0; k < b.val.size(); ++k)
       at.erase({b.row[k], b.col[k]});
+  }
+  void resize(I n, I m) {
+    rows = n;
+    cols = m;
+    std::erase_if(
+        at, [=](auto const& entry) { return entry.first.first >= n || entry.first.second >= m; });
   }
   void scale_rows(batch<V, I> const& b) {
     for (std::size_t k = 0; k < b.val.size(); ++k)
@@ -148,7 +155,7 @@ void expect_refused_batches(D& d, F&& refused) {
   refused(errc::shape_mismatch, {"scale_rows: 4 rows, 1 factors"},
           [&] { d.scale_rows(good, std::vector<double>{1}); });
   refused(errc::shape_mismatch, {"merge: B is 10 x 10, A is 10 x 20"},
-          [&] { d.merge(from_lengths(10, std::vector<std::int32_t>(10, 1)).view()); });
+          [&] { d.merge(borrowed(from_lengths(10, std::vector<std::int32_t>(10, 1)))); });
 }
 
 #define TULLE_PAIR(tag, V, I, O) , type_list<V, I, O>

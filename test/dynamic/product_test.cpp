@@ -110,7 +110,7 @@ TEST(dynamic_product, takes_the_matrix_itself_and_leaves_snapshots_alone) {
   d.add_product(before.as_csr(), before.as_csr());
   EXPECT_EQ(before.to_csr(), a.to_csr());
   matrix expected = matrix::from_csr(a.view());
-  expected.merge(spgemm(a, a).view());
+  expected.merge(borrowed(spgemm(a, a)));
   EXPECT_EQ(d.to_csr(), expected.to_csr());
 }
 
@@ -141,7 +141,7 @@ TEST(dynamic_product, refuses_what_does_not_fit_and_stays_as_it_was) {
           [&] { d.add_product(b.view(), b.view()); });
   refused(errc::shape_mismatch, {"add_product: B C is 10 x 10, A is 10 x 20"},
           [&] { d.add_product(a.view(), a.view()); });
-  d.add_product(a.view(), from_lengths(20, std::vector<std::int32_t>(10, 0)).view());
+  d.add_product(a.view(), borrowed(from_lengths(20, std::vector<std::int32_t>(10, 0))));
   d.validate();
   EXPECT_EQ(d.shape().entries, 1u);
   o.limit = 100;

@@ -37,15 +37,15 @@ dynamic_options some_options(std::mt19937& random) {
 template <class V, class I>
 std::string run(unsigned seed, std::size_t changes) {
   std::mt19937 random(seed);
-  I const rows = static_cast<I>(1 + random() % (random() % 8 ? 7 : 600));
-  I const cols = static_cast<I>(1 + random() % (random() % 8 ? 7 : 200));
+  I rows = static_cast<I>(1 + random() % (random() % 8 ? 7 : 600));
+  I cols = static_cast<I>(1 + random() % (random() % 8 ? 7 : 200));
   model<V, I> m{rows, cols, {}};
   dynamic_options const o = some_options(random);
   dynamic_csr<V, I> a(rows, cols, o);
   dynamic_snapshot<V, I> seen;
   csr<V, I, I> when_seen;
   for (std::size_t c = 0; c < changes; ++c) {
-    unsigned const what = random() % 16;
+    unsigned const what = random() % 17;
     auto b =
         random_batch<V, I>(random, rows, cols, random() % 4 ? random() % 12 : 1 + random() % 90);
     if (what < 5) {
@@ -66,13 +66,13 @@ std::string run(unsigned seed, std::size_t changes) {
       model<V, I> other{rows, cols, {}};
       other.insert(b);
       if (random() % 2) {
-        a.merge(other.to_csr().view());
+        a.merge(borrowed(other.to_csr()));
         for (auto const& [place, v] : other.at)
           m.at[place] += v;
       } else {
         model<V, I> right{cols, cols, {}};
         right.insert(random_batch<V, I>(random, cols, cols, random() % 90));
-        a.add_product(other.to_csr().view(), right.to_csr().view());
+        a.add_product(borrowed(other.to_csr()), borrowed(right.to_csr()));
         m.add_product(other, right);
       }
     } else if (what == 11) {
@@ -96,6 +96,21 @@ std::string run(unsigned seed, std::size_t changes) {
       m.at.erase({b.row[0], b.col[0]});
     } else if (what == 15) {
       a = dynamic_csr<V, I>::adopt(a.to_csr(), o);
+    } else if (what == 16) {
+      auto const another = [&](I n, unsigned most) {
+        unsigned const how = random() % 4; // as it is, more, fewer, any
+        return how == 0 ? n
+               : how == 1
+                   ? static_cast<I>(n + static_cast<I>(random() % most))
+                   : static_cast<I>(1 + random() % (how == 2 ? static_cast<unsigned>(n) : most));
+      };
+      rows = another(rows, 700);
+      cols = another(cols, 300);
+      a.resize(rows, cols);
+      m.resize(rows, cols);
+      b = random_batch<V, I>(random, rows, cols, 5);
+      if (a.rows() != rows || a.cols() != cols)
+        return "another size than asked for";
     }
     a.validate();
     if (!b.val.empty()) {

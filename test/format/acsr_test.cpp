@@ -31,7 +31,7 @@ TEST(acsr, a_bin_has_the_rows_of_up_to_twice_as_many_entries) {
 }
 
 TEST(acsr, no_rows_have_no_bins) {
-  auto const b = acsr<double>::from_csr(csr<double>(0, 3, {0}, {}, {}).view());
+  auto const b = acsr<double>::from_csr(borrowed(csr<double>(0, 3, {0}, {}, {})));
   EXPECT_EQ(b.bin_ptr, (ints{0}));
   EXPECT_EQ(b.view().bins, 0);
 }

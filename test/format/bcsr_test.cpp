@@ -268,7 +268,7 @@ TEST(bcsr, takes_arrays_of_others) {
   // A block that stores nothing is a waste and no mistake.
   bcsr<double> empty(2, 4, 2, 2, {0, 2}, {0, 1}, {0, 0, 0, 0, 6, 0, 0, 0}, {0x10});
   EXPECT_EQ(empty.to_csr(), csr<double>(2, 4, {0, 1, 1}, {2}, {6}));
-  empty.refill(csr<double>(2, 4, {0, 1, 1}, {2}, {7}).view());
+  empty.refill(borrowed(csr<double>(2, 4, {0, 1, 1}, {2}, {7})));
   EXPECT_EQ(empty.val, (doubles{0, 0, 0, 0, 7, 0, 0, 0}));
   EXPECT_NO_THROW(bcsr_view<double>(0, 0, 1, 1, ints{}, ints{}, doubles{}));
   EXPECT_NO_THROW(bcsr_view<double>(0, 7, 3, 2, ints{0}, ints{}, doubles{}));
@@ -310,7 +310,7 @@ bcsr_options one_triangle(int side) {
 }
 
 TEST(bcsr, symmetric_keeps_whole_blocks_on_the_diagonal_and_those_below) {
-  auto const b = bcsr<double>::from_csr(symmetric().view(), one_triangle(2));
+  auto const b = bcsr<double>::from_csr(borrowed(symmetric()), one_triangle(2));
   EXPECT_EQ(b.block_ptr, (ints{0, 1, 3}));
   EXPECT_EQ(b.block_col, (ints{0, 0, 1}));
   EXPECT_EQ(b.val, (doubles{1, 2, 2, 3, 0, 4, 7, 0, 5, 6, 6, 0}));
@@ -319,7 +319,7 @@ TEST(bcsr, symmetric_keeps_whole_blocks_on_the_diagonal_and_those_below) {
   EXPECT_EQ(b.width, 2);
   EXPECT_EQ(b.to_csr(), symmetric());
   EXPECT_NO_THROW(b.validate());
-  auto const one = bcsr<double>::from_csr(symmetric().view(), one_triangle(1));
+  auto const one = bcsr<double>::from_csr(borrowed(symmetric()), one_triangle(1));
   EXPECT_EQ(one.val, (doubles{1, 2, 3, 4, 5, 7, 6, 0}));
   EXPECT_TRUE(one.pattern.empty());
   EXPECT_EQ(one.to_csr(), symmetric());
@@ -367,7 +367,7 @@ TEST(bcsr, symmetric_refuses_the_first_entry_without_an_equal_twin) {
 
 TEST(bcsr, symmetric_refills_with_symmetric_values_alone) {
   for (int const n : {1, 2, 3}) {
-    auto const before = bcsr<double>::from_csr(symmetric().view(), one_triangle(n));
+    auto const before = bcsr<double>::from_csr(borrowed(symmetric()), one_triangle(n));
     auto b = before;
     csr<double> a = symmetric();
     a.val[2] = 9; // (0, 3)

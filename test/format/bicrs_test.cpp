@@ -36,14 +36,14 @@ TEST(bicrs, yzelman_figure_1) {
 
 // Without blocks it goes row by row, and an empty row costs nothing.
 TEST(bicrs, one_block_is_in_order_of_rows) {
-  auto const b = bicrs<double>::from_csr(figure_1().view());
+  auto const b = bicrs<double>::from_csr(borrowed(figure_1()));
   EXPECT_EQ(b.row, (ints{0, 5, 1, 1}));
   EXPECT_EQ(b.col, (ints{0, 1, 1, 7, 7, 1, 1, 8, 1}));
 }
 
 // Greedily: rows while entries and rows are no more than 5; each part begins anew.
 TEST(bicrs, parts_take_rows_while_they_fit) {
-  auto const b = bicrs<double>::from_csr(figure_1().view(), {.part = 5});
+  auto const b = bicrs<double>::from_csr(borrowed(figure_1()), {.part = 5});
   EXPECT_EQ(b.part_row, (ints{0, 2, 6, 7, 8}));
   EXPECT_EQ(b.part_ptr, (ints{0, 3, 4, 7, 9}));
   EXPECT_EQ(b.part_jump, (ints{0, 1, 2, 3, 4}));
@@ -91,7 +91,7 @@ struct arrays {
 };
 
 TEST(bicrs, broken_arrays_are_refused) {
-  EXPECT_EQ(arrays().view().to_csr().col, (ints{0, 2, 1, 3, 0, 1, 2}));
+  EXPECT_EQ(borrowed(arrays()).to_csr().col, (ints{0, 2, 1, 3, 0, 1, 2}));
   expect_refused<arrays>(
       {{"rows negative", [](arrays& a) { a.rows = -1; }, {"-1"}},
        {"no part", [](arrays& a) { a.part_row = a.part_ptr = a.part_jump = {}; }, {"part"}},

@@ -89,14 +89,14 @@ TEST(bsell, columns_are_short_where_those_of_every_slice_are_near) {
   auto const with = [](std::int32_t first, std::int32_t last) {
     return csr<double>(2, 100'000, {0, 1, 2}, {first, last}, {1, 2});
   };
-  auto const near = bsell<double>::from_csr(with(10, 65'545).view(), layout_of(1, 2));
+  auto const near = bsell<double>::from_csr(borrowed(with(10, 65'545)), layout_of(1, 2));
   EXPECT_EQ(near.base, (ints{10}));
   EXPECT_EQ(near.short_col, (shorts{0, 65'535, 0, 0}));
   EXPECT_TRUE(near.col.empty());
-  auto const far = bsell<double>::from_csr(with(10, 65'546).view(), layout_of(1, 2));
+  auto const far = bsell<double>::from_csr(borrowed(with(10, 65'546)), layout_of(1, 2));
   EXPECT_TRUE(far.base.empty() && far.short_col.empty());
   EXPECT_EQ(far.col, (ints{10, 65'546, 0, 0}));
-  auto const apart = bsell<double>::from_csr(with(10, 65'546).view(), layout_of(1, 1));
+  auto const apart = bsell<double>::from_csr(borrowed(with(10, 65'546)), layout_of(1, 1));
   EXPECT_EQ(apart.base, (ints{10, 65'546}));
 }
 
@@ -116,8 +116,8 @@ TEST(bsell, round_trips_in_every_shape) {
 }
 
 TEST(bsell, a_slice_fills_a_vector_unless_told_otherwise) {
-  EXPECT_EQ(bsell<double>::from_csr(generate("fem:300").view()).chunk, 4);
-  EXPECT_EQ(bsell<float>::from_csr(generate<float>("fem:300").view()).chunk, 8);
+  EXPECT_EQ(bsell<double>::from_csr(borrowed(generate("fem:300"))).chunk, 4);
+  EXPECT_EQ(bsell<float>::from_csr(borrowed(generate<float>("fem:300"))).chunk, 8);
 }
 
 TEST(bsell, refuses_options_that_cannot_be) {

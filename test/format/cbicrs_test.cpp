@@ -72,7 +72,7 @@ struct arrays {
 };
 
 TEST(cbicrs, broken_arrays_are_refused) {
-  EXPECT_EQ(arrays().view().to_csr().col, (ints{0, 2, 1, 3, 0, 1, 2}));
+  EXPECT_EQ(borrowed(arrays()).to_csr().col, (ints{0, 2, 1, 3, 0, 1, 2}));
   expect_refused<arrays>(
       {{"columns negative", [](arrays& a) { a.cols = -1; }, {"-1"}},
        {"a row more", [](arrays& a) { a.rows = 5; }, {"all of 5 rows"}},

@@ -32,7 +32,7 @@ constexpr std::int32_t word(std::int32_t column, std::int32_t row) {
 
 // Sec. 3: columns and values as in csr, rows 0 0 1 1 | 0 0 1 1 1 | 0.
 TEST(cmrs, the_papers_strips_in_the_order_of_csr) {
-  auto const a = cmrs<double>::from_csr(paper().view(), {.height = 2, .sorted = false});
+  auto const a = cmrs<double>::from_csr(borrowed(paper()), {.height = 2, .sorted = false});
   EXPECT_EQ(a.strip_ptr, (ints{0, 4, 9, 10}));
   EXPECT_EQ(a.col, (ints{word(0, 0), word(3, 0), word(1, 1), word(4, 1), word(2, 0), word(4, 0),
                          word(2, 1), word(3, 1), word(4, 1), word(4, 0)}));
@@ -43,7 +43,7 @@ TEST(cmrs, the_papers_strips_in_the_order_of_csr) {
 
 // Sec. 4: sorted by strip, then by column.
 TEST(cmrs, the_papers_strips_sorted) {
-  auto const a = cmrs<double>::from_csr(paper().view(), {.height = 2, .sorted = true});
+  auto const a = cmrs<double>::from_csr(borrowed(paper()), {.height = 2, .sorted = true});
   EXPECT_EQ(a.strip_ptr, (ints{0, 4, 9, 10}));
   EXPECT_EQ(a.col, (ints{word(0, 0), word(1, 1), word(3, 0), word(4, 1), word(2, 0), word(2, 1),
                          word(3, 1), word(4, 0), word(4, 1), word(4, 0)}));
@@ -53,8 +53,8 @@ TEST(cmrs, the_papers_strips_sorted) {
 // Sec. 6.7, warps of 4 with at most 2 of a row: strip 1 has 2 + 3 entries, so two warps; they take
 // turns: 5, 7 and 9 | 6, 8.
 TEST(cmrs, the_papers_strips_padded) {
-  auto const a =
-      cmrs<double>::from_csr(paper().view(), {.height = 2, .padded = true, .warp = 4, .modulo = 2});
+  auto const a = cmrs<double>::from_csr(borrowed(paper()),
+                                        {.height = 2, .padded = true, .warp = 4, .modulo = 2});
   EXPECT_EQ(a.strip_ptr, (ints{0, 4, 12, 16}));
   EXPECT_EQ(a.nnz, 10);
   std::int32_t const last = word(4, 0) | sign;
@@ -78,7 +78,7 @@ TEST(cmrs, a_long_row_asks_for_warps) {
 }
 
 TEST(cmrs, height_one_is_csr) {
-  auto const a = cmrs<double>::from_csr(paper().view(), {.height = 1});
+  auto const a = cmrs<double>::from_csr(borrowed(paper()), {.height = 1});
   EXPECT_EQ(a.strip_ptr, paper().row_ptr);
   EXPECT_EQ(a.col, paper().col);
   EXPECT_EQ(a.val, paper().val);
@@ -147,7 +147,7 @@ TEST(cmrs, rows_alike_are_sorted_as_all_are) {
     }
     csr<double> given = a;
     EXPECT_TRUE(
-        same_arrays(cmrs<double>::from_csr(std::move(given), {.height = 4}).view(), m.view()));
+        same_arrays(borrowed(cmrs<double>::from_csr(std::move(given), {.height = 4})), m.view()));
   }
 }
 
@@ -191,8 +191,8 @@ TEST(cmrs, a_csr_that_is_refused_is_not_taken) {
 
 TEST(cmrs, options_that_are_not_there_are_refused) {
   auto const refused = [](cmrs_options o, std::vector<std::string> const& words) {
-    EXPECT_TRUE(
-        fails_with(errc::unsupported, words, [&] { cmrs<double>::from_csr(paper().view(), o); }));
+    EXPECT_TRUE(fails_with(errc::unsupported, words,
+                           [&] { cmrs<double>::from_csr(borrowed(paper()), o); }));
   };
   refused({.height = 0}, {"height is 0", "1 to 64"});
   refused({.height = 3}, {"height is 3", "power of two"});
@@ -354,7 +354,7 @@ TEST(cmrs, broken_arrays_are_refused) {
 }
 
 TEST(cmrs, a_wrong_count_of_entries_is_refused) {
-  auto a = cmrs<double>::from_csr(paper().view(), {.padded = true});
+  auto a = cmrs<double>::from_csr(borrowed(paper()), {.padded = true});
   a.nnz = 11;
   EXPECT_TRUE(fails_with(errc::bad_structure, {"nnz is 11", "10 entries"}, [&] { a.validate(); }));
   EXPECT_TRUE(

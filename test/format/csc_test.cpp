@@ -31,7 +31,7 @@ csr<double> ring(std::int32_t nodes, std::int32_t height, std::int32_t width) {
 
 TEST(csc, groups_are_seen) {
   for (std::int32_t const width : {1, 2, 3, 9}) {
-    auto const m = csc<double>::from_csr(ring(100, 2, width).view());
+    auto const m = csc<double>::from_csr(borrowed(ring(100, 2, width)));
     EXPECT_EQ(detail::come_in_groups(m.col_ptr.data(), m.row.data(), m.col_ptr.size() - 1),
               width > 1);
   }

@@ -33,7 +33,7 @@ csr<double> thesis() {
 }
 
 csr5<double> example() {
-  return csr5<double>::from_csr(thesis().view(), {.omega = 4, .sigma = 4});
+  return csr5<double>::from_csr(borrowed(thesis()), {.omega = 4, .sigma = 4});
 }
 
 // Words: y_offset in 4 bits, seg_offset in 2, bit_flag in 4.
@@ -78,7 +78,7 @@ TEST(csr5, empty_rows_belong_to_the_tile_before_them) {
 }
 
 TEST(csr5, a_matrix_without_entries_has_no_tiles) {
-  auto const a = csr5<double>::from_csr(csr<double>(2, 3, {0, 0, 0}, {}, {}).view());
+  auto const a = csr5<double>::from_csr(borrowed(csr<double>(2, 3, {0, 0, 0}, {}, {})));
   EXPECT_TRUE(a.tile_ptr.empty());
   EXPECT_TRUE(a.empty_offset_ptr.empty());
   EXPECT_NO_THROW(a.validate());
@@ -139,8 +139,8 @@ TEST(csr5, one_value_is_read_and_changed_where_it_lies) {
   changed.val[33] = 10; // (7, 7), behind the tiles
   a.set(6, 2, -9);
   a.set(7, 7, 10);
-  EXPECT_TRUE(same_arrays(a.view(),
-                          csr5<double>::from_csr(changed.view(), {.omega = 4, .sigma = 4}).view()));
+  EXPECT_TRUE(same_arrays(
+      a.view(), borrowed(csr5<double>::from_csr(changed.view(), {.omega = 4, .sigma = 4}))));
 }
 
 TEST(csr5, what_is_not_stored_is_neither_read_nor_changed) {
@@ -209,7 +209,7 @@ TEST(csr5, the_largest_tiles_round_trip) {
   for (auto const& [omega, sigma] : most) {
     auto const b = csr5<double>::from_csr(a.view(), {.omega = omega, .sigma = sigma});
     EXPECT_NO_THROW(b.validate()) << omega;
-    EXPECT_TRUE(same_arrays(b.to_csr().view(), a.view())) << omega;
+    EXPECT_TRUE(same_arrays(borrowed(b.to_csr()), a.view())) << omega;
   }
 }
 

@@ -113,7 +113,7 @@ TEST(csr_pool, another_number_of_entries_and_null_are_refused) {
   EXPECT_EQ(a.nnz, 7);
   a.nnz = 6;
   EXPECT_TRUE(fails_with(errc::bad_structure, {"7 entries, expected 6"}, [&] { a.validate(); }));
-  csr_pool<double> b = csr_pool<double>::from_csr(liu_a5().view());
+  csr_pool<double> b = csr_pool<double>::from_csr(borrowed(liu_a5()));
   b.nnz = 0;
   EXPECT_TRUE(fails_with(errc::bad_structure, {"14 entries, expected 0"}, [&] { b.validate(); }));
   a = m.view();

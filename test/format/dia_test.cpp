@@ -60,7 +60,7 @@ csr<double> a2() {
 }
 
 TEST(dia, one_diagonal_is_one_array) {
-  auto const m = dia<double>::from_csr(a0().view(), {.block = 8});
+  auto const m = dia<double>::from_csr(borrowed(a0()), {.block = 8});
   EXPECT_EQ(m.diagonal, (ints{0}));
   EXPECT_EQ(m.block_ptr, (ints{0, 1}));
   EXPECT_EQ(m.val, (doubles{1, 1, 1, 1, 1, 1, 0, 0}));
@@ -69,7 +69,7 @@ TEST(dia, one_diagonal_is_one_array) {
 }
 
 TEST(dia, three_diagonals_are_padded_where_the_matrix_ends) {
-  auto const m = dia<double>::from_csr(a1().view(), {.block = 8});
+  auto const m = dia<double>::from_csr(borrowed(a1()), {.block = 8});
   EXPECT_EQ(m.diagonal, (ints{-1, 0, 1}));
   EXPECT_EQ(m.val, (doubles{0, 1, 1, 1, 1, 1, 0, 0, //
                             1, 2, 2, 2, 2, 2, 0, 0, //
@@ -79,7 +79,7 @@ TEST(dia, three_diagonals_are_padded_where_the_matrix_ends) {
 }
 
 TEST(dia, weak_diagonals_are_strays) {
-  auto const m = dia<double>::from_csr(a2().view(), {.block = 8});
+  auto const m = dia<double>::from_csr(borrowed(a2()), {.block = 8});
   EXPECT_EQ(m.diagonal, (ints{-1, 0, 1}));
   EXPECT_EQ(m.val, (doubles{0, 1, 2, 1, 1, 1, 0, 0, //
                             1, 2, 3, 2, 2, 2, 0, 0, //
@@ -92,7 +92,7 @@ TEST(dia, weak_diagonals_are_strays) {
 }
 
 TEST(dia, without_a_threshold_weak_diagonals_are_kept) {
-  auto const m = dia<double>::from_csr(a2().view(), {.block = 8, .fill = 0});
+  auto const m = dia<double>::from_csr(borrowed(a2()), {.block = 8, .fill = 0});
   EXPECT_EQ(m.diagonal, (ints{-2, -1, 0, 1, 2}));
   EXPECT_EQ(m.val, (doubles{0, 0, 1, 0, 0, 0, 0, 0, //
                             0, 1, 2, 1, 1, 1, 0, 0, //
@@ -105,9 +105,9 @@ TEST(dia, without_a_threshold_weak_diagonals_are_kept) {
 
 // A diagonal takes slots in the blocks that it meets, and in no other.
 TEST(dia, a_diagonal_ends_with_the_matrix) {
-  auto const m =
-      dia<double>::from_csr(from_rows(4, {{{3, 1}}, {}, {}, {}, {}, {}, {{0, 2}}, {{1, 3}}}).view(),
-                            {.block = 2, .fill = .5});
+  auto const m = dia<double>::from_csr(
+      borrowed(from_rows(4, {{{3, 1}}, {}, {}, {}, {}, {}, {{0, 2}}, {{1, 3}}})),
+      {.block = 2, .fill = .5});
   EXPECT_EQ(m.diagonal, (ints{-6, 3}));
   EXPECT_EQ(m.block_ptr, (ints{0, 1, 1, 1, 2}));
   EXPECT_EQ(m.val, (doubles{1, 0, 2, 3}));
@@ -142,7 +142,7 @@ TEST(dia, far_more_columns_than_entries_take_no_counters) {
 TEST(dia, options_out_of_range_are_refused) {
   auto const refused = [](std::vector<std::string> const& words, dia_options o) {
     EXPECT_TRUE(
-        fails_with(errc::unsupported, words, [&] { dia<double>::from_csr(a1().view(), o); }));
+        fails_with(errc::unsupported, words, [&] { dia<double>::from_csr(borrowed(a1()), o); }));
   };
   for (int const block : {0, -8, 3, 48, 2048})
     refused({"dia", "block is " + std::to_string(block), "power of two up to 1024"},
@@ -165,7 +165,7 @@ TEST(dia, a_layout_above_the_limit_is_refused) {
 }
 
 TEST(dia, refill_tells_a_stray_from_an_entry) {
-  auto const before = dia<double>::from_csr(a2().view(), {.block = 8});
+  auto const before = dia<double>::from_csr(borrowed(a2()), {.block = 8});
   auto m = before;
   csr<double> moved = a2();
   moved.col[5] = 5; // the stray of row 2: now the row has {5, 1, 2, 3}
@@ -191,7 +191,7 @@ csr<double> symmetric() {
 
 TEST(dia, symmetric_keeps_the_diagonals_below_and_all_strays) {
   auto const m =
-      dia<double>::from_csr(symmetric().view(), {.block = 4, .fill = .5, .symmetric = true});
+      dia<double>::from_csr(borrowed(symmetric()), {.block = 4, .fill = .5, .symmetric = true});
   EXPECT_EQ(m.diagonal, (ints{-1, 0}));
   EXPECT_EQ(m.val, (doubles{0, 2, 4, 6, 1, 3, 5, 0}));
   EXPECT_EQ(m.mask, (bytes{0x0e, 0x0f}));
@@ -208,7 +208,7 @@ TEST(dia, symmetric_gives_inf_and_nan_back) {
   a.val[1] = a.val[3] = std::numeric_limits<double>::infinity();
   a.val[5] = a.val[6] = std::numeric_limits<double>::quiet_NaN();
   auto const m = dia<double>::from_csr(a.view(), {.block = 2, .symmetric = true});
-  EXPECT_TRUE(same_arrays(m.to_csr().view(), a.view()));
+  EXPECT_TRUE(same_arrays(borrowed(m.to_csr()), a.view()));
 }
 
 TEST(dia, symmetric_refuses_the_first_entry_without_an_equal_twin) {
@@ -230,7 +230,7 @@ TEST(dia, symmetric_refuses_the_first_entry_without_an_equal_twin) {
 
 TEST(dia, symmetric_refills_with_symmetric_values_alone) {
   dia_options const o{.block = 2, .fill = .5, .symmetric = true};
-  auto const before = dia<double>::from_csr(symmetric().view(), o);
+  auto const before = dia<double>::from_csr(borrowed(symmetric()), o);
   auto m = before;
   csr<double> a = symmetric();
   a.val[2] = 9; // (0, 3)
@@ -280,7 +280,7 @@ csr<double> band(double other = 2) {
 }
 
 TEST(dia, shared_keeps_each_stretch_once) {
-  auto const m = dia<double>::from_csr(band().view(), {.block = 4, .shared = true});
+  auto const m = dia<double>::from_csr(borrowed(band()), {.block = 4, .shared = true});
   EXPECT_EQ(m.diagonal, (ints{-1, 0, 1}));
   EXPECT_EQ(m.block_ptr, (ints{0, 3, 6, 9}));
   EXPECT_EQ(m.val, (doubles{0, 1, 1, 1, //
@@ -297,7 +297,7 @@ TEST(dia, shared_keeps_each_stretch_once) {
 
 TEST(dia, shared_tells_values_apart_by_their_bits) {
   auto const m =
-      dia<double>::from_csr(from_rows(4, {{{0, 0.}}, {{1, 0.}}, {{2, -0.}}, {{3, 0.}}}).view(),
+      dia<double>::from_csr(borrowed(from_rows(4, {{{0, 0.}}, {{1, 0.}}, {{2, -0.}}, {{3, 0.}}})),
                             {.block = 1, .shared = true});
   EXPECT_EQ(m.shared, (ints{0, 0, 1, 0}));
   EXPECT_TRUE(std::signbit(m.to_csr().val[2]));
@@ -306,12 +306,12 @@ TEST(dia, shared_tells_values_apart_by_their_bits) {
 
 TEST(dia, shared_is_found_anew_when_values_change) {
   dia_options const o{.block = 4, .shared = true};
-  auto m = dia<double>::from_csr(band().view(), o);
-  m.refill(band(5).view());
-  EXPECT_EQ(m, dia<double>::from_csr(band(5).view(), o));
+  auto m = dia<double>::from_csr(borrowed(band()), o);
+  m.refill(borrowed(band(5)));
+  EXPECT_EQ(m, dia<double>::from_csr(borrowed(band(5)), o));
   EXPECT_EQ(m.val.size(), 24u); // one more
-  m.refill(band().view());
-  EXPECT_EQ(m, dia<double>::from_csr(band().view(), o));
+  m.refill(borrowed(band()));
+  EXPECT_EQ(m, dia<double>::from_csr(borrowed(band()), o));
   auto const before = m;
   csr<double> moved = band();
   moved.col[0] = 5;
@@ -349,19 +349,19 @@ TEST(dia, shared_is_made_and_refilled_in_the_memory_that_was_given) {
   failing_memory memory;
   cpu const where{.threads = 1, .memory = &memory};
   {
-    auto m = dia<double>::from_csr(with_strays(2).view(), o, where);
+    auto m = dia<double>::from_csr(borrowed(with_strays(2)), o, where);
     ASSERT_EQ(m.stray_val.size(), 2u);
     EXPECT_EQ(memory.outstanding(), m.bytes());
-    m.refill(with_strays(3).view(), where);
-    EXPECT_EQ(m, dia<double>::from_csr(with_strays(3).view(), o));
+    m.refill(borrowed(with_strays(3)), where);
+    EXPECT_EQ(m, dia<double>::from_csr(borrowed(with_strays(3)), o));
     EXPECT_EQ(memory.outstanding(), m.bytes());
     memory.fail_at(SIZE_MAX);
-    m.refill(with_strays(4).view(), where);
+    m.refill(borrowed(with_strays(4)), where);
     auto const before = m;
     for (std::size_t k = 1, all = memory.allocations(); k <= all; ++k) {
       memory.fail_at(k);
       EXPECT_TRUE(fails_with(errc::out_of_memory, {}, [&] {
-        m.refill(with_strays(9).view(), where);
+        m.refill(borrowed(with_strays(9)), where);
       })) << k;
       EXPECT_EQ(m, before) << k;
       EXPECT_EQ(memory.outstanding(), m.bytes()) << k;
@@ -435,7 +435,7 @@ TEST(dia, what_is_not_shared_as_it_says_is_refused) {
   refused({"mask"}, {0, 0, 0}, {1, 1});
   refused({"symmetric and shared"}, {0, 0}, {1, 1}, true);
   EXPECT_TRUE(fails_with(errc::unsupported, {"dia", "symmetric and shared"}, [&] {
-    dia<double>::from_csr(band().view(), {.symmetric = true, .shared = true});
+    dia<double>::from_csr(borrowed(band()), {.symmetric = true, .shared = true});
   }));
 }
 

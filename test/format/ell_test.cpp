@@ -230,7 +230,7 @@ TEST(ell, a_matrix_above_the_limit_is_refused_before_it_is_built) {
   EXPECT_EQ(ell<double>::from_csr(a.view(), {.limit = 1000}).to_csr(), a);
   // 12 * 2^40 bytes, which no one could allocate.
   EXPECT_TRUE(fails_with(errc::unsupported, {"limit is 100"}, [&] {
-    ell<double>::from_csr(one_long_row(1 << 20).view(), {.limit = 100});
+    ell<double>::from_csr(borrowed(one_long_row(1 << 20)), {.limit = 100});
   }));
 }
 

@@ -162,18 +162,22 @@ TEST(hostile_arrays, the_first_of_many_broken_indices_is_named) {
   ints index(n, 0);
   for (std::size_t k = 700'001; k < n; k += 3)
     index[k] = -5;
+  ints const row(n, 0);
+  doubles const val(n, 1);
   EXPECT_TRUE(fails_with(errc::bad_structure, {"col[700001] is -5"},
-                         [&] { coo_view<double>(1, 1, ints(n, 0), index, doubles(n, 1)); }));
+                         [&] { coo_view<double>(1, 1, row, index, val); }));
 }
 
 TEST(hostile_arrays, ordinary_emptiness_is_accepted) {
-  EXPECT_NO_THROW(csr_view<double>(0, 0, ints{}, ints{}, doubles{}));
-  EXPECT_NO_THROW(csr_view<double>(0, 7, ints{0}, ints{}, doubles{}));
-  EXPECT_NO_THROW(csr_view<double>(3, 0, ints{0, 0, 0, 0}, ints{}, doubles{}));
-  EXPECT_NO_THROW(csc_view<double>(7, 0, ints{}, ints{}, doubles{}));
-  EXPECT_NO_THROW(csc_view<double>(0, 3, ints{0, 0, 0, 0}, ints{}, doubles{}));
-  EXPECT_NO_THROW(coo_view<double>(0, 0, ints{}, ints{}, doubles{}));
-  EXPECT_NO_THROW(coo_view<double>(5, 0, ints{}, ints{}, doubles{}));
+  ints const none{}, one{0}, four{0, 0, 0, 0};
+  doubles const no_values{};
+  EXPECT_NO_THROW(csr_view<double>(0, 0, none, none, no_values));
+  EXPECT_NO_THROW(csr_view<double>(0, 7, one, none, no_values));
+  EXPECT_NO_THROW(csr_view<double>(3, 0, four, none, no_values));
+  EXPECT_NO_THROW(csc_view<double>(7, 0, none, none, no_values));
+  EXPECT_NO_THROW(csc_view<double>(0, 3, four, none, no_values));
+  EXPECT_NO_THROW(coo_view<double>(0, 0, none, none, no_values));
+  EXPECT_NO_THROW(coo_view<double>(5, 0, none, none, no_values));
 }
 
 } // namespace

@@ -23,7 +23,7 @@ TEST(jds, kirk_hwu_figure_10_15) {
 }
 
 TEST(jds, rows_of_one_length_keep_their_order) {
-  auto const b = jds<double>::from_csr(from_lengths(9, {1, 2, 0, 2, 1, 0, 2}).view());
+  auto const b = jds<double>::from_csr(borrowed(from_lengths(9, {1, 2, 0, 2, 1, 0, 2})));
   EXPECT_EQ(b.perm, (ints{1, 3, 6, 0, 4, 2, 5}));
   EXPECT_EQ(b.diag_ptr, (ints{0, 5, 8}));
 }
@@ -90,7 +90,7 @@ TEST(jds, broken_arrays_are_refused) {
 }
 
 TEST(jds, a_number_of_entries_that_is_not_that_of_the_arrays_is_refused) {
-  auto b = jds<double>::from_csr(from_lengths(9, {2, 0, 3, 1}).view());
+  auto b = jds<double>::from_csr(borrowed(from_lengths(9, {2, 0, 3, 1})));
   b.nnz = 5;
   EXPECT_TRUE(fails_with(errc::bad_structure, {"jds: 6 entries", "5"}, [&] { b.validate(); }));
   b.nnz = -1;

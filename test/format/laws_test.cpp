@@ -76,12 +76,12 @@ TYPED_TEST(formats, round_trip_is_canonical) {
     for (csr<double> const& values : {a.matrix, rough(a.matrix)}) {
       csr<double> const expected = canonical(values);
       in_every_layout<TypeParam>(values, a.name, [&](auto const& m, auto const&, auto const& what) {
-        EXPECT_TRUE(same_arrays(m.to_csr().view(), expected.view())) << what;
+        EXPECT_TRUE(same_arrays(borrowed(m.to_csr()), expected.view())) << what;
       });
     }
     if (!a.twin.empty())
       in_every_layout<TypeParam>(a.matrix, a.name, [&](auto const& m, auto const&, auto const&) {
-        EXPECT_TRUE(same_arrays(m.to_csr().view(), find(a.twin).matrix.view())) << a.name;
+        EXPECT_TRUE(same_arrays(borrowed(m.to_csr()), find(a.twin).matrix.view())) << a.name;
       });
   }
 }
@@ -93,7 +93,7 @@ TYPED_TEST(formats, what_from_csr_builds_is_valid) {
                                  EXPECT_NO_THROW(m.validate()) << what;
                                  EXPECT_EQ(m.rows, a.matrix.rows) << what;
                                  EXPECT_EQ(m.cols, a.matrix.cols) << what;
-                                 EXPECT_EQ(m.view().nnz, canonical(a.matrix).view().nnz) << what;
+                                 EXPECT_EQ(m.view().nnz, borrowed(canonical(a.matrix)).nnz) << what;
                                });
 }
 
@@ -187,7 +187,7 @@ TYPED_TEST(formats, conversions_are_the_same_for_every_number_of_threads) {
       for (int const threads : {2, 3, 7}) {
         auto const m = TypeParam::from_csr(a.view(), options, cpu{.threads = threads});
         EXPECT_TRUE(same_arrays(m.view(), one.view())) << text << " " << threads;
-        EXPECT_TRUE(same_arrays(one.to_csr(cpu{.threads = threads}).view(), back.view()))
+        EXPECT_TRUE(same_arrays(borrowed(one.to_csr(cpu{.threads = threads})), back.view()))
             << text << " " << threads;
       }
     });
@@ -200,7 +200,7 @@ TYPED_TEST(formats, refill_is_from_csr_with_new_values) {
           auto m = made;
           csr<double> const fresh = rough(a.matrix, 9);
           m.refill(fresh.view(), cpu{.threads = 3});
-          EXPECT_TRUE(same_arrays(m.view(), TypeParam::from_csr(fresh.view(), options).view()))
+          EXPECT_TRUE(same_arrays(m.view(), borrowed(TypeParam::from_csr(fresh.view(), options))))
               << what;
         });
 }
@@ -234,17 +234,17 @@ TYPED_TEST(formats, refill_takes_the_same_pattern_in_another_order) {
        {"skewed_unsorted", "skewed_duplicates", "banded_unsorted", "symmetric_banded_unsorted"}) {
     animal const& a = find(twin);
     auto m = unless_refused(
-        [&] { return TypeParam::from_csr(other_values(find(a.twin).matrix).view()); });
+        [&] { return TypeParam::from_csr(borrowed(other_values(find(a.twin).matrix))); });
     if (!m)
       continue;
     m->refill(a.matrix.view());
-    EXPECT_TRUE(same_arrays(m->view(), TypeParam::from_csr(a.matrix.view()).view())) << twin;
+    EXPECT_TRUE(same_arrays(m->view(), borrowed(TypeParam::from_csr(a.matrix.view())))) << twin;
   }
 }
 
 TYPED_TEST(formats, refill_refuses_another_pattern_and_changes_nothing) {
   csr<double> const a = from_lengths(9, {2, 0, 3, 1});
-  auto const before = TypeParam::from_csr(suited<TypeParam>(a).view());
+  auto const before = TypeParam::from_csr(borrowed(suited<TypeParam>(a)));
   auto moved = [&](std::size_t k, std::int32_t to) { // one entry in another column, order kept
     csr<double> b = other_values(a);
     b.col[k] = to;
@@ -281,7 +281,7 @@ TYPED_TEST(formats, from_csr_and_refill_refuse_broken_arrays) {
                          [&] { TypeParam::from_csr(bad.view()); }));
   auto m = TypeParam::from_csr(a.view());
   EXPECT_TRUE(fails_with(errc::bad_structure, {"col[3]"}, [&] { m.refill(bad.view()); }));
-  EXPECT_TRUE(same_arrays(m.view(), TypeParam::from_csr(a.view()).view()));
+  EXPECT_TRUE(same_arrays(m.view(), borrowed(TypeParam::from_csr(a.view()))));
 }
 
 TYPED_TEST(formats, copies_are_deep) {
@@ -292,8 +292,8 @@ TYPED_TEST(formats, copies_are_deep) {
     copy.view().arrays(
         [&](char const*, void const* q, std::size_t) { EXPECT_TRUE(size == 0 || p != q) << n; });
   });
-  m.refill(other_values(a).view());
-  EXPECT_TRUE(same_arrays(copy.view(), TypeParam::from_csr(a.view()).view()));
+  m.refill(borrowed(other_values(a)));
+  EXPECT_TRUE(same_arrays(copy.view(), borrowed(TypeParam::from_csr(a.view()))));
   EXPECT_TRUE(copy == TypeParam::from_csr(a.view()));
   EXPECT_FALSE(copy == m);
 }
@@ -342,7 +342,7 @@ TYPED_TEST(formats, failing_memory_leaks_nothing_and_changes_nothing) {
     });
     EXPECT_TRUE(same_arrays(a.view(), before.view()));
     until_it_works(
-        [&] { EXPECT_TRUE(same_arrays(whole.to_csr(where).view(), whole.to_csr().view())); });
+        [&] { EXPECT_TRUE(same_arrays(borrowed(whole.to_csr(where)), borrowed(whole.to_csr()))); });
     auto m = whole;
     bool done = false;
     until_it_works([&] {
@@ -351,7 +351,7 @@ TYPED_TEST(formats, failing_memory_leaks_nothing_and_changes_nothing) {
       done = true;
     });
     EXPECT_TRUE(done);
-    EXPECT_TRUE(same_arrays(m.view(), TypeParam::from_csr(fresh.view()).view()));
+    EXPECT_TRUE(same_arrays(m.view(), borrowed(TypeParam::from_csr(fresh.view()))));
     EXPECT_EQ(memory.outstanding(), 0u);
   }
 }

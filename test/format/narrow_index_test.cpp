@@ -39,9 +39,9 @@ void round_trips() {
         F m = F::from_csr(a.view());
         m.validate();
         tiny_csr const expected = a.to_csr();
-        EXPECT_TRUE(same_arrays(m.to_csr().view(), expected.view()));
+        EXPECT_TRUE(same_arrays(borrowed(m.to_csr()), expected.view()));
         m.refill(a.view());
-        EXPECT_TRUE(same_arrays(m.to_csr().view(), expected.view()));
+        EXPECT_TRUE(same_arrays(borrowed(m.to_csr()), expected.view()));
         double sum = 0;
         for (double const v : expected.val)
           sum += v;
@@ -57,8 +57,8 @@ TEST(eight_bit_indices, round_trip_at_the_very_limit) {
 }
 
 TEST(eight_bit_indices, unsorted_rows_at_the_limit_are_seen_as_such) {
-  EXPECT_FALSE(full(5, 50, false).view().is_canonical());
-  EXPECT_TRUE(full(5, 50, true).view().is_canonical());
+  EXPECT_FALSE(borrowed(full(5, 50, false)).is_canonical());
+  EXPECT_TRUE(borrowed(full(5, 50, true)).is_canonical());
 }
 
 // 128 entries have no offset of 8 bits: refused at every door, never wrapped around.
@@ -92,7 +92,7 @@ TEST(eight_bit_indices, a_wider_offset_counts_them) {
   EXPECT_EQ(c.row_ptr[127], 200);
   auto const back = csc<double, tiny, std::int16_t>::from_csr(c.view());
   EXPECT_EQ(back.col_ptr[1], 100);
-  EXPECT_TRUE(same_arrays(back.to_csr().view(), c.view()));
+  EXPECT_TRUE(same_arrays(borrowed(back.to_csr()), c.view()));
 }
 
 } // namespace

@@ -123,7 +123,7 @@ TEST(panels, groups_end_at_their_share_of_the_entries) {
   std::vector<std::int32_t> lengths(40000, 1);
   for (std::size_t i = 0; i < 100; ++i)
     lengths[i] = 2000;
-  auto const m = panels<double>::from_csr(staircase(2000, lengths).view());
+  auto const m = panels<double>::from_csr(borrowed(staircase(2000, lengths)));
   ASSERT_GT(m.group_ptr.size(), 2u);
   EXPECT_EQ(m.group_ptr[1], 4096); // heavy rows are not fewer than that
   for (std::size_t g = 1; g < m.group_ptr.size(); ++g)

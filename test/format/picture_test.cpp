@@ -72,7 +72,8 @@ TYPED_TEST(picture, shows_the_arrays) {
   constexpr bool needs_symmetric = requires {
     requires options::needs_symmetric;
   };
-  auto const a = TypeParam::from_csr((needs_symmetric ? symmetric_example() : example()).view(), o);
+  auto const a =
+      TypeParam::from_csr(borrowed(needs_symmetric ? symmetric_example() : example()), o);
   std::size_t bytes = 0;
   a.view().arrays([&](std::string const& array, auto const* data, std::size_t size) {
     std::vector<double> const stored(data, data + size);

@@ -21,7 +21,7 @@ csr<double> example() {
 }
 
 TEST(scsr, keeps_what_is_on_and_below_the_diagonal) {
-  auto const m = scsr<double>::from_csr(example().view());
+  auto const m = scsr<double>::from_csr(borrowed(example()));
   EXPECT_EQ(m.row_ptr, (ints{0, 1, 2, 4, 6}));
   EXPECT_EQ(m.col, (ints{0, 1, 0, 2, 1, 3}));
   EXPECT_EQ(m.val, (doubles{1, 3, 2, 4, 6, 5}));
@@ -42,7 +42,7 @@ TEST(scsr, inf_and_nan_come_back_bit_by_bit) {
   csr<double> a = example();
   a.val[1] = a.val[4] = -std::numeric_limits<double>::infinity();
   a.val[3] = a.val[6] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(same_arrays(scsr<double>::from_csr(a.view()).to_csr().view(), a.view()));
+  EXPECT_TRUE(same_arrays(borrowed(scsr<double>::from_csr(a.view()).to_csr()), a.view()));
 }
 
 TEST(scsr, the_first_entry_without_an_equal_twin_is_named) {
@@ -60,7 +60,7 @@ TEST(scsr, the_first_entry_without_an_equal_twin_is_named) {
 }
 
 TEST(scsr, refill_takes_symmetric_values_alone_and_changes_nothing_else) {
-  auto const before = scsr<double>::from_csr(example().view());
+  auto const before = scsr<double>::from_csr(borrowed(example()));
   auto m = before;
   csr<double> a = example();
   a.val[1] = 9;

@@ -68,7 +68,7 @@ TEST(vbicrs, a_whole_vector_of_rows_is_sell) {
 
 TEST(vbicrs, the_height_of_fewest_holes_is_chosen) {
   auto const chosen = [](std::vector<std::int32_t> const& lengths) {
-    return vbicrs<double>::from_csr(from_lengths(40, lengths).view()).height;
+    return vbicrs<double>::from_csr(borrowed(from_lengths(40, lengths))).height;
   };
   EXPECT_EQ(chosen({8, 8, 16}), 1);
   EXPECT_EQ(chosen({4, 4, 8, 8}), 2);
@@ -107,7 +107,7 @@ struct arrays {
 };
 
 TEST(vbicrs, broken_arrays_are_refused) {
-  EXPECT_EQ(arrays().view().to_csr().col, (ints{0, 2, 3, 5, 9, 1, 4, 7}));
+  EXPECT_EQ(borrowed(arrays()).to_csr().col, (ints{0, 2, 3, 5, 9, 1, 4, 7}));
   expect_refused<arrays>(
       {{"an entry more", [](arrays& a) { a.nnz = 9; }, {"8 entries, but nnz is 9"}},
        {"entries negative", [](arrays& a) { a.nnz = -1; }, {"-1 entries"}},

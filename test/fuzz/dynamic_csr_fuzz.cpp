@@ -101,7 +101,8 @@ void sequence(bytes in) {
       kept = {};
       a = matrix::adopt(a.to_csr(), o);
     } else if (what == 9) {
-      a.merge(coo_view<double>(16, 16, row, col, val).to_csr().view());
+      auto const more = coo_view<double>(16, 16, row, col, val).to_csr();
+      a.merge(more.view());
       for (std::size_t k = 0; k < row.size(); ++k)
         m[{row[k], col[k]}] += val[k];
     } else if (what == 10 && !row.empty()) {

@@ -8,10 +8,14 @@
 #include <bit>
 #include <cmath>
 #include <complex>
+#include <csignal>
 #include <limits>
 #include <random>
 #include <rapidcheck/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
 
 namespace tulle::test::matrix_market_write_test {
 namespace {
@@ -234,6 +238,96 @@ TEST(matrix_market_write, mode_and_links_of_an_old_file_stay) {
   EXPECT_EQ(read_matrix_market(path), example());
   EXPECT_EQ(std::filesystem::status(path).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST(matrix_market_write, says_what_it_wrote) {
+  std::ostringstream out;
+  auto const said = write_matrix_market(out, example(), {.comments = "one\n"});
+  matrix_market_header h;
+  read_text(out.str(), {.header = &h});
+  EXPECT_EQ(said, h);
+}
+
+TEST(matrix_market_write, gzip_on_request) {
+  folder const f;
+  write_matrix_market(f / "a.mtx", example(), {.gzip = true});
+  EXPECT_EQ(contents(f / "a.mtx").substr(0, 2), "\x1f\x8b");
+  EXPECT_EQ(text_of(example(), {.gzip = true}), contents(f / "a.mtx"));
+  EXPECT_EQ(read_matrix_market(f / "a.mtx"), example());
+  write_matrix_market(f / "b.mtx.gz", example(), {.gzip = false});
+  EXPECT_EQ(contents(f / "b.mtx.gz"), text_of(example()));
+}
+
+std::size_t threads_alive() {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+}
+
+/// Writes, reads and writes with one thread where four are the default, and tells whether any was
+/// started.
+bool starts_threads() {
+  ::setenv("TULLE_THREADS", "4", 1);
+  std::size_t const before = threads_alive();
+  std::size_t const n = std::size_t{1} << 20;
+  coo<double> const a(unchecked, 1, 1, array<std::int32_t>(n, 0), array<std::int32_t>(n, 0),
+                      array<double>(n, 1.0));
+  std::stringstream text;
+  write_matrix_market(text, a, {.field = matrix_market::field::pattern, .threads = 1});
+  csr<double> const b = read_matrix_market(text, {.threads = 1});
+  write_matrix_market(text, b, {.field = matrix_market::field::pattern, .threads = 1});
+  return threads_alive() != before;
+}
+
+// In a process of its own, where nothing has started threads yet.
+TEST(matrix_market_write, one_thread_is_one_thread) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(std::exit(starts_threads() ? 1 : 0), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(matrix_market_write, what_a_killed_writer_left_goes_with_the_next) {
+  folder const f;
+  auto const path = f.write("a.mtx", "old");
+  auto const a = large();
+  for (char const* name : {"a.mtx.tmp", "a.mtx.1-x.tmp", "a.mtx.notes", "b.mtx.1-1.tmp"})
+    f.write(name, "someone else's");
+  for (int k = 0; k < 2; ++k) {
+    pid_t const child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) { // threads = 1: nothing here needs a thread
+      rlimit const none{0, 0};
+      rlimit const little{100000, 100000};
+      ::setrlimit(RLIMIT_CORE, &none);
+      ::setrlimit(RLIMIT_FSIZE, &little);
+      ::signal(SIGXFSZ, SIG_DFL); // which ends the process, as SIGKILL does
+      write_matrix_market(path, a, {.threads = 1});
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status)) << status;
+    EXPECT_EQ(contents(path), "old");
+    EXPECT_EQ(f.files(), 6u); // of one killed writer: the second removed what the first left
+  }
+  write_matrix_market(path, a);
+  EXPECT_EQ(f.files(), 5u);
+  EXPECT_EQ(read_matrix_market(path), a);
+}
+
+TEST(matrix_market_write, writers_of_one_file_do_not_take_each_other_for_dead) {
+  folder const f;
+  auto const path = f / "a.mtx";
+  std::vector<std::string> errors(4);
+  std::vector<std::thread> writers;
+  for (std::string& e : errors)
+    writers.emplace_back([&] {
+      for (int k = 0; k < 100 && e.empty(); ++k)
+        e = error_of([&] { write_matrix_market(path, example(), {.threads = 1}); });
+    });
+  for (std::thread& w : writers)
+    w.join();
+  EXPECT_EQ(errors, std::vector<std::string>(4));
+  EXPECT_EQ(f.files(), 1u);
+  EXPECT_EQ(read_matrix_market(path), example());
 }
 
 } // namespace

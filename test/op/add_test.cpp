@@ -40,15 +40,15 @@ void expect_sum(csr<V, I, O> const& a, csr<V, I, O> const& b, std::string const&
   EXPECT_TRUE(expected.view().is_canonical()) << what;
   for (int const threads : {1, 2, 3, 7}) {
     cpu const w{.threads = threads};
-    EXPECT_TRUE(same_arrays(add(w, alpha, a, beta, b).view(), expected.view()))
+    EXPECT_TRUE(same_arrays(borrowed(add(w, alpha, a, beta, b)), expected.view()))
         << what << " " << threads;
     for (add_method const m :
          {add_method::spa, add_method::heap, add_method::esc, add_method::merge})
-      EXPECT_TRUE(same_arrays(add(w, alpha, a, beta, b, {.method = m}).view(), expected.view()))
+      EXPECT_TRUE(same_arrays(borrowed(add(w, alpha, a, beta, b, {.method = m})), expected.view()))
           << what << " " << name(m) << " " << threads;
     add_plan plan(w, a, b);
     for (int run = 0; run < 2; ++run)
-      EXPECT_TRUE(same_arrays(add(plan, alpha, a, beta, b).view(), expected.view()))
+      EXPECT_TRUE(same_arrays(borrowed(add(plan, alpha, a, beta, b)), expected.view()))
           << what << " " << plan.path() << " " << threads;
   }
 }
@@ -119,9 +119,9 @@ TEST(add, of_large_matrices_is_as_the_reference_does) {
   csr<double> const expected = add(reference{}, 1.0, a, 2.0, b);
   for (int const threads : {1, 2, 5, 64}) {
     cpu const w{.threads = threads};
-    EXPECT_TRUE(same_arrays(add(w, 1.0, a, 2.0, b).view(), expected.view())) << threads;
+    EXPECT_TRUE(same_arrays(borrowed(add(w, 1.0, a, 2.0, b)), expected.view())) << threads;
     add_plan plan(w, a, b);
-    EXPECT_TRUE(same_arrays(add(plan, 1.0, a, 2.0, b).view(), expected.view())) << threads;
+    EXPECT_TRUE(same_arrays(borrowed(add(plan, 1.0, a, 2.0, b)), expected.view())) << threads;
   }
 }
 
@@ -143,10 +143,10 @@ TEST(add, keeps_the_pattern_whatever_the_factors_and_reads_no_values_for_zero) {
 
 TEST(add, takes_every_format) {
   csr<double> const expected = add(reference{}, 2.0, small(), 1.0, other());
-  EXPECT_EQ(
-      add(2.0, csc<double>::from_csr(small().view()), 1.0, coo<double>::from_csr(other().view())),
-      expected);
-  EXPECT_EQ(add(2.0, small().view(), 1.0, other()), expected);
+  EXPECT_EQ(add(2.0, csc<double>::from_csr(borrowed(small())), 1.0,
+                coo<double>::from_csr(borrowed(other()))),
+            expected);
+  EXPECT_EQ(add(2.0, borrowed(small()), 1.0, other()), expected);
 }
 
 TEST(add, refuses_shapes_that_differ_and_what_is_no_matrix) {

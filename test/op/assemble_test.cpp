@@ -155,6 +155,50 @@ TEST(assemble, adds_elements_where_they_meet) {
   EXPECT_EQ(assemble<double>(4, 4, std::vector<element<double, int>>{}).val.size(), 0u);
 }
 
+// The arrays of an element are gone when the next one comes.
+TEST(assemble, of_a_list_has_copied_its_elements) {
+  element_list<double> all;
+  for (int const first : {0, 1}) {
+    std::vector<int> nodes{first, 2 * first + 1, 2};
+    std::vector<double> stiffness{1, -.5, -.5, -.5, .5, 0, -.5, 0, .5};
+    all.add(nodes, stiffness);
+    std::fill(nodes.begin(), nodes.end(), -1);
+    std::fill(stiffness.begin(), stiffness.end(), 7);
+  }
+  std::vector<int> const first{0, 1, 2}, second{1, 3, 2};
+  std::vector<double> const stiffness{1, -.5, -.5, -.5, .5, 0, -.5, 0, .5};
+  std::vector<element<double, int>> const elements{{first, first, stiffness},
+                                                   {second, second, stiffness}};
+  EXPECT_EQ(all.size(), 2u);
+  for (int const threads : {1, 3})
+    EXPECT_EQ(assemble(4, 4, all, combine::sum, cpu{.threads = threads}),
+              assemble<double>(4, 4, elements));
+  int const row[] = {3}, columns[] = {0, 1};
+  double const values[] = {5, 6};
+  all.add(row, columns, values);
+  csr<double> const a = assemble(4, 4, all);
+  EXPECT_EQ(a.val[11], 5); // (3, 0)
+  EXPECT_EQ(assemble(4, 4, element_list<float>()).val.size(), 0u);
+  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"element 3", "1 values", "2 x 2"},
+                         [&] { all.add(columns, std::vector<double>{1}); }));
+  EXPECT_EQ(all.size(), 3u);
+}
+
+TEST(assemble, names_the_element_of_a_bad_index) {
+  std::vector<int> const good{0, 1}, bad{1, 4}, negative{-1, 0};
+  std::vector<double> const four{1, 2, 3, 4};
+  std::vector<element<double, int>> elements(1000, {good, good, four});
+  elements[700] = {good, negative, four};
+  elements[800] = {bad, good, four};
+  for (int const threads : {1, 4})
+    EXPECT_TRUE(fails_with(errc::bad_structure, {"element 700", "cols[0] is -1", "[0, 4)"}, [&] {
+      assemble<double>(4, 4, elements, combine::sum, cpu{.threads = threads});
+    }));
+  elements[700] = elements[0];
+  EXPECT_TRUE(fails_with(errc::bad_structure, {"element 800", "rows[1] is 4", "[0, 4)"},
+                         [&] { assemble<double>(4, 4, elements); }));
+}
+
 TEST(assemble, refuses_elements_of_the_wrong_size) {
   std::vector<int> const nodes{0, 1};
   std::vector<double> const three{1, 2, 3};

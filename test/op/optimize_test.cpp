@@ -93,7 +93,7 @@ TEST(optimize, takes_one_triangle_of_large_symmetric_matrices) {
     EXPECT_EQ(c.remark, "") << text;
     EXPECT_NEAR(c.bytes / static_cast<double>(best.bytes()), 1, .05) << text;
   }
-  for (candidate const& c : recommend(any_matrix(a).ref()))
+  for (candidate const& c : recommend(a))
     EXPECT_EQ(c.remark, "") << name(c.layout);
 }
 
@@ -115,12 +115,12 @@ TEST(recommend, foretells_the_bytes_of_one_triangle) {
 TEST(optimize, takes_one_triangle_where_that_saves_time) {
   EXPECT_EQ(name(optimize(generate("fem:60000")).considered().front().layout),
             "bcsr:symmetric=true");
-  std::vector<candidate> const large = recommend(any_matrix(generate("poisson3d27:60")).ref());
+  std::vector<candidate> const large = recommend(generate("poisson3d27:60"));
   EXPECT_LT(of(large, "dia:symmetric=true").call, of(large, "dia").call);
   EXPECT_LT(of(large, "scsr").bytes, of(large, "csr").bytes);
   EXPECT_GE(of(large, "scsr").call, of(large, "csr").call);
   EXPECT_GE(of(large, "bcsr:symmetric=true").call, of(large, "bcsr").call); // of single entries
-  std::vector<candidate> const cached = recommend(any_matrix(generate("poisson3d27:30")).ref());
+  std::vector<candidate> const cached = recommend(generate("poisson3d27:30"));
   EXPECT_LT(of(cached, "dia:symmetric=true").bytes, of(cached, "dia").bytes);
   EXPECT_GT(of(cached, "dia:symmetric=true").call, of(cached, "dia").call);
 }
@@ -128,7 +128,7 @@ TEST(optimize, takes_one_triangle_where_that_saves_time) {
 TEST(recommend, says_why_there_is_no_triangle) {
   csr<double> a = generate("poisson2d5:300");
   auto const said = [](csr<double> const& m, std::string const& l) {
-    return of(recommend(any_matrix(m).ref()), l).remark;
+    return of(recommend(m), l).remark;
   };
   for (char const* const l : {"dia:symmetric=true", "bcsr:symmetric=true", "scsr"}) {
     EXPECT_NE(said(generate("rmat:15:16"), l).find("of a matrix whose ("), std::string::npos) << l;

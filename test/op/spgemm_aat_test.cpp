@@ -82,13 +82,14 @@ TEST_P(halves, are_those_of_the_whole_product) {
           if (method != spgemm_method::automatic && (threads != 2 || type != type_tag::f64_i32))
             continue;
           cpu const w{.threads = threads};
-          EXPECT_TRUE(same_arrays(spgemm_aat(w, a, {.method = method}).view(), whole.view()))
+          EXPECT_TRUE(same_arrays(borrowed(spgemm_aat(w, a, {.method = method})), whole.view()))
               << what << " " << name(method) << " " << threads;
-          EXPECT_TRUE(same_arrays(spgemm_aat(w, a, {.upper_only = true, .method = method}).view(),
-                                  upper(whole).view()))
+          EXPECT_TRUE(
+              same_arrays(borrowed(spgemm_aat(w, a, {.upper_only = true, .method = method})),
+                          borrowed(upper(whole))))
               << what << " " << name(method) << " " << threads;
         }
-      EXPECT_TRUE(same_arrays(spgemm_aat(reference{}, a).view(), whole.view())) << what;
+      EXPECT_TRUE(same_arrays(borrowed(spgemm_aat(reference{}, a)), whole.view())) << what;
       EXPECT_EQ(spgemm_aat(reference{}, a, {.upper_only = true}), upper(whole)) << what;
     };
     for (animal const& a : zoo())

@@ -109,7 +109,7 @@ TEST(spgemm_over, every_semiring_is_as_entry_by_entry) {
 
 TEST(spgemm_over, plus_times_has_the_bits_of_spgemm) {
   csr<double> const a = rough(generate<double>("fem:300"));
-  EXPECT_TRUE(same_arrays(spgemm(plus_times(), a, a).view(), spgemm(a, a).view()));
+  EXPECT_TRUE(same_arrays(borrowed(spgemm(plus_times(), a, a)), borrowed(spgemm(a, a))));
 }
 
 TEST(spgemm_over, takes_every_format_and_refuses_what_does_not_fit) {
@@ -205,8 +205,8 @@ TEST(galerkin, has_the_bits_of_its_order_in_any_number_of_blocks) {
   for (galerkin_order const order : {galerkin_order::ra_first, galerkin_order::ap_first}) {
     csr<double> const whole = galerkin(r, a, p, {.order = order});
     for (std::size_t const blocks : {1, 2, 7, 90, 1000}) {
-      EXPECT_TRUE(
-          same_arrays(galerkin(r, a, p, {.order = order, .blocks = blocks}).view(), whole.view()))
+      EXPECT_TRUE(same_arrays(borrowed(galerkin(r, a, p, {.order = order, .blocks = blocks})),
+                              whole.view()))
           << blocks;
       EXPECT_EQ(galerkin(cpu{.threads = 3}, unsorted(r), unsorted(a), unsorted(p),
                          {.order = order, .blocks = blocks}),
@@ -240,7 +240,7 @@ TEST(galerkin, goes_in_blocks_where_the_first_product_does_not_fit) {
       galerkin_road const road = galerkin_road_of(w, r, a, p, {.order = order});
       EXPECT_GT(road.blocks, part) << road.path();
       EXPECT_NE(road.path().find("blocks of rows"), std::string::npos) << road.path();
-      EXPECT_TRUE(same_arrays(galerkin(w, r, a, p, {.order = order}).view(), whole.view()));
+      EXPECT_TRUE(same_arrays(borrowed(galerkin(w, r, a, p, {.order = order})), whole.view()));
       EXPECT_LE(memory.peak(), first / part + whole.bytes() + whole.val.bytes()) << road.path();
     }
   }

@@ -57,7 +57,7 @@ void expect_product(csr<V, I, O> const& a, csr<V, I, O> const& b, std::string co
   for (int const n : threads)
     for (spgemm_method const m : by) {
       cpu const w{.threads = n};
-      EXPECT_TRUE(same_arrays(spgemm(w, a, b, {.method = m}).view(), expected.view()))
+      EXPECT_TRUE(same_arrays(borrowed(spgemm(w, a, b, {.method = m})), expected.view()))
           << what << " " << name(m) << " " << n;
       if (n > 1)
         continue;
@@ -165,9 +165,9 @@ TEST_P(multiplies, stencils_and_blocks_as_the_reference_does) {
                      "square of " + std::to_string(a.rows), by, {1, 2, 7});
       spgemm_plan plan(cpu{.threads = 2}, *of_a.get_if<owner>(), *of_a.get_if<owner>());
       any_matrix const other = as_type(rough(a, 9), type);
-      EXPECT_TRUE(
-          same_arrays(spgemm(plan, *other.get_if<owner>(), *other.get_if<owner>()).view(),
-                      spgemm(reference{}, *other.get_if<owner>(), *other.get_if<owner>()).view()))
+      EXPECT_TRUE(same_arrays(
+          spgemm(plan, *other.get_if<owner>(), *other.get_if<owner>()).view(),
+          borrowed(spgemm(reference{}, *other.get_if<owner>(), *other.get_if<owner>()))))
           << a.rows << " " << plan.path();
     }
   });
@@ -199,10 +199,10 @@ TEST(spgemm, of_large_matrices_is_as_the_reference_does) {
   csr<double> const b = factor_for(a, 30000, 3);
   csr<double> const expected = spgemm(reference{}, a, b);
   for (int const threads : {1, 2, 7, 64}) {
-    EXPECT_TRUE(same_arrays(spgemm(cpu{.threads = threads}, a, b).view(), expected.view()))
+    EXPECT_TRUE(same_arrays(borrowed(spgemm(cpu{.threads = threads}, a, b)), expected.view()))
         << threads;
     spgemm_plan plan(cpu{.threads = threads}, a, b);
-    EXPECT_TRUE(same_arrays(spgemm(plan, a, b).view(), expected.view())) << threads;
+    EXPECT_TRUE(same_arrays(borrowed(spgemm(plan, a, b)), expected.view())) << threads;
   }
 }
 
@@ -234,7 +234,7 @@ TEST(spgemm, hash_stands_columns_that_are_made_to_collide) {
     for (spgemm_method const m :
          {spgemm_method::automatic, spgemm_method::hash, spgemm_method::heap, spgemm_method::esc,
           spgemm_method::merge, spgemm_method::global_esc})
-      EXPECT_TRUE(same_arrays(spgemm(cpu{}, a, b, {.method = m}).view(), expected.view()))
+      EXPECT_TRUE(same_arrays(borrowed(spgemm(cpu{}, a, b, {.method = m})), expected.view()))
           << name(m) << " " << powers;
     EXPECT_EQ(spgemm(cpu{}, a, b, {.method = spgemm_method::hash, .sorted = false}).to_csr(),
               expected);
@@ -258,11 +258,12 @@ TEST(spgemm, passes_inf_and_nan_on_through_stored_entries_alone) {
 
 TEST(spgemm, takes_every_format_and_types_of_run_time) {
   csr<double> const expected = spgemm(reference{}, left(), right());
-  EXPECT_EQ(spgemm(csc<double>::from_csr(left().view()), coo<double>::from_csr(right().view())),
-            expected);
-  EXPECT_EQ(spgemm(left().view(), right()), expected);
-  any_matrix const c = spgemm(any_matrix(coo<double>::from_csr(left().view())),
-                              any_matrix(csc<double>::from_csr(right().view())));
+  EXPECT_EQ(
+      spgemm(csc<double>::from_csr(borrowed(left())), coo<double>::from_csr(borrowed(right()))),
+      expected);
+  EXPECT_EQ(spgemm(borrowed(left()), right()), expected);
+  any_matrix const c = spgemm(any_matrix(coo<double>::from_csr(borrowed(left()))),
+                              any_matrix(csc<double>::from_csr(borrowed(right()))));
   EXPECT_EQ(*c.get_if<csr<double>>(), expected);
   EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "f64_i32", "f32_i32"},
                          [&] { spgemm(any_matrix(left()), as_type(right(), type_tag::f32_i32)); }));
@@ -429,8 +430,8 @@ TEST(spgemm, by_a_method_that_does_not_fit_the_limit_is_refused) {
       spgemm(cpu{.workspace_limit = 20000}, a, b, {.method = m});
     })) << name(m);
   EXPECT_TRUE(same_arrays(
-      spgemm(cpu{.workspace_limit = 20000}, a, b, {.method = spgemm_method::dense}).view(),
-      spgemm(reference{}, a, b).view()));
+      borrowed(spgemm(cpu{.workspace_limit = 20000}, a, b, {.method = spgemm_method::dense})),
+      borrowed(spgemm(reference{}, a, b))));
 }
 
 TEST(spgemm, leaves_nothing_behind_where_memory_ends) {

@@ -88,7 +88,7 @@ TEST(spmv_bits, do_not_depend_on_threads_for_unsorted_rows) {
 
 // Coordinates in no order at all, where the entries of a row lie far apart.
 TEST(spmv_bits, do_not_depend_on_threads_for_shuffled_coordinates) {
-  coo<double> a = coo<double>::from_csr(elephant().view());
+  coo<double> a = coo<double>::from_csr(borrowed(elephant()));
   std::size_t const n = a.val.size();
   coo<double> const sorted = a;
   for (std::size_t k = 0; k < n; ++k) { // 7919 is prime and does not divide n

@@ -32,13 +32,14 @@ void expect_transposed(csr<V, I, O> const& a, std::string const& what) {
   expected.validate();
   for (int const threads : {1, 2, 3, 7}) {
     cpu const w{.threads = threads};
-    EXPECT_TRUE(same_arrays(transpose(w, a).view(), expected.view())) << what << " " << threads;
+    EXPECT_TRUE(same_arrays(borrowed(transpose(w, a)), expected.view())) << what << " " << threads;
     transpose_plan plan(w, a);
-    EXPECT_TRUE(same_arrays(plan.result().view(), expected.view())) << what << " " << threads;
+    EXPECT_TRUE(same_arrays(borrowed(plan.result()), expected.view())) << what << " " << threads;
     csr<V, I, O> other = a;
     for (V& v : other.val)
       v = v * V(2) + V(1);
-    EXPECT_TRUE(same_arrays(transpose(plan, other).view(), transpose(reference{}, other).view()))
+    EXPECT_TRUE(
+        same_arrays(borrowed(transpose(plan, other)), borrowed(transpose(reference{}, other))))
         << what << " " << threads;
   }
 }

@@ -438,7 +438,7 @@ TEST(cg_refuses, a_workspace_beyond_the_limit) {
   doubles x(1600, 0);
   std::size_t const vectors = 4 * 1600 * sizeof(double);
   expect_refused(errc::out_of_memory, {"cg", "bytes", std::to_string(vectors)}, x,
-                 [&] { cg(cpu{.workspace_limit = vectors}, a, b, x); });
+                 [&] { cg(cpu{.workspace_limit = vectors - 1}, a, b, x); });
   std::size_t const plan = spmv_plan(cpu{.threads = 2}, a).bytes();
   cpu const enough{.threads = 2, .workspace_limit = vectors + 4096 + plan};
   EXPECT_TRUE(cg(enough, a, b, x).converged);

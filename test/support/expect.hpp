@@ -30,6 +30,12 @@ testing::AssertionResult fails_with(errc code, std::vector<std::string> const& w
   return testing::AssertionFailure() << "nothing was thrown, expected " << name(code);
 }
 
+/// The view of a matrix that lives until the end of the statement.
+template <class A>
+auto borrowed(A const& a) {
+  return a.view();
+}
+
 /// Bytes equal: NaN is itself here, and -0 is not 0.
 template <class A, class B>
 bool same_bits(A const& a, B const& b) {

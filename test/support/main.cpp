@@ -4,6 +4,7 @@
 // this machine lacks.
 #include "tulle/core/device.hpp"
 #include "tulle/core/machine.hpp"
+#include "tulle/core/parallel.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -22,5 +23,6 @@ int main(int argc, char** argv) {
     std::printf("skipped: cuda: %s\n", tulle::cuda_state().c_str());
     return 77;
   }
+  tulle::detail::set_work_per_thread(1);
   return RUN_ALL_TESTS();
 }

@@ -21,6 +21,7 @@ struct matrix_ref {
   std::size_t nnz = 0;
   tulle::space space = tulle::space::host; ///< of its arrays; the view itself is in host memory
   void const* view = nullptr;
+  std::uint64_t serial = 0; ///< of the owner's pattern; 0: borrowed arrays
 
   matrix_ref() = default;
   template <class View>
@@ -28,7 +29,22 @@ struct matrix_ref {
       : format(view_traits<View>::format),
         type(type_of<typename View::value, typename View::index, typename View::offset>::value),
         rows(static_cast<std::size_t>(v.rows)), cols(static_cast<std::size_t>(v.cols)),
-        nnz(static_cast<std::size_t>(v.nnz)), space(view_traits<View>::space), view(&v) {}
+        nnz(static_cast<std::size_t>(v.nnz)), space(view_traits<View>::space), view(&v),
+        serial(v.serial) {}
+  /// It points at the view: give that a name.
+  template <class View>
+  requires view_traits<View>::is_view explicit matrix_ref(View const&&) = delete;
+
+  /// The view inside, as in as<csr_view<double>>(); errc::unsupported where it is another.
+  template <class View>
+  requires view_traits<View>::is_view View const& as() const {
+    View const none;
+    matrix_ref const wanted(none);
+    if (!view || format != wanted.format || type != wanted.type || space != wanted.space)
+      fail(errc::unsupported, "matrix_ref: a %s of %s was asked for, it is a %s of %s",
+           name(wanted.format), name(wanted.type), view ? name(format) : "null", name(type));
+    return *static_cast<View const*>(view);
+  }
 };
 
 /// An owner of any format and built type pair. Copying copies the matrix.
@@ -66,13 +82,22 @@ public:
   std::size_t nnz() const { return ref().nnz; }
   std::size_t bytes() const { return checked().bytes(); }
   void validate() const { checked().validate(); }
-  matrix_ref ref() const { return checked().ref; }
+  matrix_ref ref() const& { return checked().ref; }
+  matrix_ref ref() const&& = delete; ///< it points into the matrix
 
-  /// New values on the same pattern, from a csr of the same type pair.
+  /// New values on the same pattern, from a csr of the same types, or of wider offsets that fit. It
+  /// is not copied.
+  void refill(matrix_ref csr, cpu const& where = {});
   void refill(any_matrix const& csr, cpu const& where = {}) { refill(csr.ref(), where); }
-  void refill(matrix_ref csr, cpu const& where = {}) {
-    detail::limited const space("refill", where);
-    detail::typed_memory("refill", [&] { checked().refill(csr, space.counted()); });
+  template <class A>
+  requires(view_traits<A>::is_view ||
+           owner_traits<A>::is_owner) void refill(A const& csr, cpu const& where = {}) {
+    if constexpr (owner_traits<A>::is_owner) {
+      auto const view = csr.view();
+      refill(matrix_ref(view), where);
+    } else {
+      refill(matrix_ref(csr), where);
+    }
   }
   /// The owner inside, if it is an F; else nullptr.
   template <class F>
@@ -97,6 +122,7 @@ struct any_matrix::holder_of final : holder {
   decltype(std::declval<F const&>().view()) view; // what ref points at
 
   explicit holder_of(F owner) : matrix(std::move(owner)), view(matrix.view()) {
+    detail::check_arrays(name(owner_traits<F>::format), matrix);
     ref = matrix_ref(view);
   }
   std::unique_ptr<holder> clone() const override {
@@ -104,12 +130,9 @@ struct any_matrix::holder_of final : holder {
   }
   void refill(matrix_ref csr, cpu const& where) override {
     using traits = owner_traits<F>;
-    if (csr.format != format::csr || csr.type != traits::type)
-      fail(errc::unsupported, "refill: expected a csr of %s, found a %s of %s", name(traits::type),
-           name(csr.format), name(csr.type));
     using csr_type =
         csr_view<typename traits::value, typename traits::index, typename traits::offset>;
-    matrix.refill(*static_cast<csr_type const*>(csr.view), where);
+    matrix.refill(csr.as<csr_type>(), where);
     view = matrix.view();
   }
   void validate() const override { matrix.validate(); }

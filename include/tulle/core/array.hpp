@@ -76,8 +76,15 @@ public:
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   std::size_t bytes() const noexcept { return size_ * sizeof(T); }
-  T& operator[](std::size_t i) noexcept { return data_[i]; }
-  T const& operator[](std::size_t i) const noexcept { return data_[i]; }
+  /// Of any integer, as of a pointer.
+  template <class K>
+  T& operator[](K k) noexcept {
+    return data_[k];
+  }
+  template <class K>
+  T const& operator[](K k) const noexcept {
+    return data_[k];
+  }
   T* begin() noexcept { return data_; }
   T* end() noexcept { return data_ + size_; }
   T const* begin() const noexcept { return data_; }

@@ -34,16 +34,17 @@ public:
   std::size_t bytes() const noexcept;
   /// Where it was put.
   cuda const& where() const noexcept { return where_; }
-  device_ref ref() const;
+  device_ref ref() const&;
+  device_ref ref() const&& = delete; ///< it points into the matrix
 
   /// The view inside, as in view<csr_view<double, int, int, space::device>>(); errc::unsupported
   /// where it is another.
   template <class View>
   requires view_traits<View>::is_view View view()
   const {
-    matrix_ref const wanted{View()};
-    check(wanted.format, wanted.type);
     View v;
+    matrix_ref const wanted(v);
+    check(wanted.format, wanted.type);
     __builtin_memcpy(static_cast<void*>(&v), view_.get(), sizeof v);
     return v;
   }

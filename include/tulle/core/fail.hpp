@@ -3,6 +3,7 @@
 /// Raising errors without the weight of <string>: what the format headers and kernels' neighbours
 /// include.
 #pragma once
+#include "tulle/version.hpp"
 
 namespace tulle {
 
@@ -15,6 +16,7 @@ enum class errc {
   unsupported,        ///< nothing is built for this
   backend,            ///< a device or its driver failed
   io,                 ///< a file that cannot be read or written
+  stopped,            ///< another thread asked for it: core/stop.hpp
 };
 
 /// Throws tulle::error with a message made as by printf.

@@ -2,6 +2,8 @@
 
 /// What this machine has, and what of it is used.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -10,7 +10,13 @@
 
 namespace tulle {
 
-/// What every plan can say of itself. A plan belongs to one call at a time.
+namespace detail {
+class plan_turn;
+}
+
+/// What every plan can say of itself. A plan is for one pattern and for one call at a time: a call
+/// that finds it in use by another thread throws errc::bad_structure. Threads that multiply at the
+/// same time need a plan each.
 class plan {
 public:
   /// What making it cost.
@@ -25,6 +31,32 @@ protected:
   std::string path_;
   array<std::byte> workspace_;
   detail::device_block on_device_;
+
+private:
+  friend class detail::plan_turn;
+  bool in_use_ = false;
 };
 
+namespace detail {
+
+/// Holds a plan for one call.
+class plan_turn {
+public:
+  plan_turn(plan& p, char const* op) : plan_(p) {
+    if (__atomic_exchange_n(&p.in_use_, true, __ATOMIC_ACQUIRE))
+      fail(
+          errc::bad_structure,
+          "%s: the plan is in use by another thread; threads that run at the same time need a plan "
+          "each",
+          op);
+  }
+  ~plan_turn() { __atomic_store_n(&plan_.in_use_, false, __ATOMIC_RELEASE); }
+  plan_turn(plan_turn const&) = delete;
+  plan_turn& operator=(plan_turn const&) = delete;
+
+private:
+  plan& plan_;
+};
+
+} // namespace detail
 } // namespace tulle

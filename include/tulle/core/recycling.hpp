@@ -35,6 +35,9 @@ public:
   std::size_t waiting() const;
   /// Gives what waits back to where it came from.
   void release() noexcept;
+  /// Held while the process forks, so that the child finds it whole.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
 
 private:
   struct block {

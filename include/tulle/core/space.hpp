@@ -3,6 +3,8 @@
 /// Where memory is. Part of every view's type, so that handing device memory to a host kernel does
 /// not compile.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstdint>
 
 namespace tulle {

@@ -3,6 +3,7 @@
 /// The built type pairs as tags, and what can be asked of them.
 #pragma once
 #include "tulle/core/types.def"
+#include "tulle/version.hpp"
 
 #include <complex>
 #include <cstddef>
@@ -22,9 +23,16 @@ enum class type_tag : std::uint8_t {
 inline constexpr std::size_t type_count = 0 TULLE_TYPES(TULLE_COUNT) TULLE_BASIC_TYPES(TULLE_COUNT);
 #undef TULLE_COUNT
 
-/// The tag of a triple; not defined for triples that are not built.
+/// The tag of a triple.
 template <class V, class I, class O>
-struct type_of;
+struct type_of {
+#define TULLE_SPELL(tag, V, I, O) " (" #V ", " #I ", " #O ")"
+  static_assert(sizeof(V) == 0, // of none: the triples that are built are defined below
+                "tulle is not built for this (value, index, offset). Every format is built "
+                "for" TULLE_TYPES(TULLE_SPELL) "; csr, csc and coo also for" TULLE_BASIC_TYPES(
+                    TULLE_SPELL) ". csr_from() copies arrays of other integers to one of these");
+#undef TULLE_SPELL
+};
 #define TULLE_TYPE_OF(tag, V, I, O)                                                                \
   template <>                                                                                      \
   struct type_of<V, I, O> {                                                                        \
@@ -34,8 +42,8 @@ TULLE_TYPES(TULLE_TYPE_OF)
 TULLE_BASIC_TYPES(TULLE_TYPE_OF)
 #undef TULLE_TYPE_OF
 
-    /// "f64_i32", as the command line and error messages spell it.
-    constexpr char const* name(type_tag t) {
+/// "f64_i32", as the command line and error messages spell it.
+constexpr char const* name(type_tag t) {
   switch (t) {
 #define TULLE_NAME(tag, V, I, O)                                                                   \
   case type_tag::tag:                                                                              \

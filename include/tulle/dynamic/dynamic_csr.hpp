@@ -182,6 +182,11 @@ public:
   void erase(I i, I j) { erase({&i, 1}, {&j, 1}); }
   void scale_rows(I i, V factor) { scale_rows({&i, 1}, {&factor, 1}); }
 
+  /// Another size: entries outside of it are dropped, rows and columns beyond the old ones are
+  /// empty. Appending rows copies their tables, O(rows), and appending columns nothing; all else
+  /// copies the entries that stay. Snapshots keep the size that they had.
+  void resize(I rows, I cols);
+
   /// All rows in one segment each. Readers go on meanwhile.
   void defragment(dynamic_defragment d = {});
   /// The same by a thread of its own; wait() waits for it, and throws what it threw. Of two at a

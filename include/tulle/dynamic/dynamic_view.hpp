@@ -3,6 +3,7 @@
 /// Where the entries of a dynamic matrix are: pointers and sizes, trivially copyable, for kernels.
 #pragma once
 #include "tulle/core/types.def"
+#include "tulle/version.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -46,6 +46,7 @@ struct acsr_view {
   I const* bin_row = nullptr; ///< rows
   I const* col = nullptr;     ///< nnz
   V const* val = nullptr;     ///< nnz
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   acsr_view() = default;
   acsr_view(unchecked_t, csr_view<V, I, O, S> const& a, I bins, I const* bin_ptr, I const* bin_row,
@@ -94,21 +95,32 @@ struct acsr {
   array<I> bin_row;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   acsr() = default;
   static acsr from_csr(csr_view<V, I, O> a, acsr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  acsr_view<V, I, O> view() const {
-    return {
-        unchecked,      as_csr(),       static_cast<I>(bin_ptr.empty() ? 0 : bin_ptr.size() - 1),
-        bin_ptr.data(), bin_row.data(), streams};
+  acsr_view<V, I, O> view() const& {
+    return detail::numbered(
+        acsr_view<V, I, O>{unchecked, as_csr(),
+                           static_cast<I>(bin_ptr.empty() ? 0 : bin_ptr.size() - 1), bin_ptr.data(),
+                           bin_row.data(), streams},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     acsr_view<V, I, O>(csr_view<V, I, O>(rows, cols, row_ptr, col, val), bin_ptr, bin_row);
   }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_ptr, m.bin_ptr, m.bin_row, m.col, m.val);
+  }
   friend bool operator==(acsr const&, acsr const&) = default;
 
 private:
@@ -202,6 +214,7 @@ acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options o, cpu c
 
 template <class V, class I, class O>
 void acsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("acsr", *this);
   detail::refill_rows("acsr", rows, cols, view().nnz, a, row_ptr.data(), col.data(), val.data(),
                       where);
 }

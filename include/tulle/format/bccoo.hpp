@@ -65,6 +65,7 @@ struct bccoo_view {
   I const* block_col = nullptr;           ///< blocks; in units of width
   V const* val = nullptr;                 ///< blocks * height * width
   std::uint64_t const* pattern = nullptr; ///< a bit a slot; null: no holes
+  std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   bccoo_view() = default;
   bccoo_view(unchecked_t, I rows, I cols, O nnz, int height, int width, I filled,
@@ -78,11 +79,10 @@ struct bccoo_view {
              bccoo_arrays<V, I> const& a) requires(S == space::host);
 
   std::size_t block_rows() const {
-    return (static_cast<std::size_t>(rows) + static_cast<std::size_t>(height) - 1) /
-           static_cast<std::size_t>(height);
+    return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(height));
   }
   std::size_t slots() const {
-    return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(height * width);
+    return static_cast<std::size_t>(blocks) * detail::block_size(height, width);
   }
   std::size_t words() const { return (static_cast<std::size_t>(blocks) + 63) / 64; }
   bool has_empty() const { return static_cast<std::size_t>(filled) != block_rows(); }
@@ -144,17 +144,27 @@ struct bccoo {
   array<I> before, block_row, block_col;
   array<V> val;
   array<std::uint64_t> pattern;
+  detail::serial_number serial; ///< of the pattern
 
   bccoo() = default;
   static bccoo from_csr(csr_view<V, I, O> a, bccoo_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  bccoo_view<V, I, O> view() const {
-    return {unchecked, rows, cols, nnz, height, width, filled, arrays()};
+  bccoo_view<V, I, O> view() const& {
+    return detail::numbered(
+        bccoo_view<V, I, O>{unchecked, rows, cols, nnz, height, width, filled, arrays()}, serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.flag, m.before, m.block_row, m.block_col, m.val, m.pattern);
+  }
   friend bool operator==(bccoo const&, bccoo const&) = default;
 
 private:
@@ -327,6 +337,7 @@ bccoo<V, I, O> bccoo<V, I, O>::from_csr(csr_view<V, I, O> a, bccoo_options o, cp
 
 template <class V, class I, class O>
 void bccoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("bccoo", *this);
   array<O> const ptr = detail::block_pointers(view(), where);
   detail::refill_blocks("bccoo", view().as_bcsr(ptr.data()), val.data(), nnz, a, where);
 }

@@ -44,6 +44,7 @@ struct bcoo_view {
   I const* block_col = nullptr;           ///< blocks; in units of width
   V const* val = nullptr;                 ///< blocks * height * width
   std::uint64_t const* pattern = nullptr; ///< a bit a slot; null: no holes
+  std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   bcoo_view() = default;
   bcoo_view(unchecked_t, I rows, I cols, O nnz, int height, int width, O blocks, I const* block_row,
@@ -56,11 +57,10 @@ struct bcoo_view {
             std::span<std::uint64_t const> pattern = {}) requires(S == space::host);
 
   std::size_t block_rows() const {
-    return (static_cast<std::size_t>(rows) + static_cast<std::size_t>(height) - 1) /
-           static_cast<std::size_t>(height);
+    return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(height));
   }
   std::size_t slots() const {
-    return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(height * width);
+    return static_cast<std::size_t>(blocks) * detail::block_size(height, width);
   }
 
   /// f(name, pointer, size) for each array.
@@ -112,27 +112,29 @@ struct bcoo {
   array<I> block_row, block_col;
   array<V> val;
   array<std::uint64_t> pattern;
+  detail::serial_number serial; ///< of the pattern
 
   bcoo() = default;
   static bcoo from_csr(csr_view<V, I, O> a, bcoo_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  bcoo_view<V, I, O> view() const {
-    return {unchecked,
-            rows,
-            cols,
-            nnz,
-            height,
-            width,
-            static_cast<O>(block_col.size()),
-            block_row.data(),
-            block_col.data(),
-            val.data(),
-            pattern.data()};
+  bcoo_view<V, I, O> view() const& {
+    return detail::numbered(bcoo_view<V, I, O>{unchecked, rows, cols, nnz, height, width,
+                                               static_cast<O>(block_col.size()), block_row.data(),
+                                               block_col.data(), val.data(), pattern.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.block_row, m.block_col, m.val, m.pattern);
+  }
   friend bool operator==(bcoo const&, bcoo const&) = default;
 };
 
@@ -249,6 +251,7 @@ bcoo<V, I, O> bcoo<V, I, O>::from_csr(csr_view<V, I, O> a, bcoo_options o, cpu c
 
 template <class V, class I, class O>
 void bcoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("bcoo", *this);
   array<O> const ptr = detail::block_pointers(view(), where);
   detail::refill_blocks("bcoo", view().as_bcsr(ptr.data()), val.data(), nnz, a, where);
 }

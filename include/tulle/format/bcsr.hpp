@@ -56,6 +56,7 @@ struct bcsr_view {
   I const* block_col = nullptr;           ///< blocks; in units of width
   V const* val = nullptr;                 ///< blocks * height * width
   std::uint64_t const* pattern = nullptr; ///< a bit a slot; null: no holes
+  std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   bcsr_view() = default;
   bcsr_view(unchecked_t, I rows, I cols, O nnz, int height, int width, O blocks, O const* block_ptr,
@@ -69,11 +70,10 @@ struct bcsr_view {
             bool symmetric = false) requires(S == space::host);
 
   std::size_t block_rows() const {
-    return (static_cast<std::size_t>(rows) + static_cast<std::size_t>(height) - 1) /
-           static_cast<std::size_t>(height);
+    return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(height));
   }
   std::size_t slots() const {
-    return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(height * width);
+    return static_cast<std::size_t>(blocks) * detail::block_size(height, width);
   }
 
   /// f(name, pointer, size) for each array.
@@ -127,6 +127,7 @@ struct bcsr {
   array<I> block_col;
   array<V> val;
   array<std::uint64_t> pattern;
+  detail::serial_number serial; ///< of the pattern
 
   bcsr() = default;
   /// Takes arrays over after checking every invariant.
@@ -139,24 +140,25 @@ struct bcsr {
         pattern(std::move(pattern)) {}
 
   static bcsr from_csr(csr_view<V, I, O> a, bcsr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
-  void refill(csr_view<V, I, O> a, cpu const& where = {});
-  bcsr_view<V, I, O> view() const {
-    return {unchecked,
-            rows,
-            cols,
-            nnz,
-            height,
-            width,
-            static_cast<O>(block_col.size()),
-            block_ptr.data(),
-            block_col.data(),
-            val.data(),
-            pattern.data(),
-            symmetric};
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
   }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  bcsr_view<V, I, O> view() const& {
+    return detail::numbered(bcsr_view<V, I, O>{unchecked, rows, cols, nnz, height, width,
+                                               static_cast<O>(block_col.size()), block_ptr.data(),
+                                               block_col.data(), val.data(), pattern.data(),
+                                               symmetric},
+                            serial);
+  }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.block_ptr, m.block_col, m.val, m.pattern);
+  }
   friend bool operator==(bcsr const&, bcsr const&) = default;
 
 private:

@@ -59,6 +59,7 @@ struct bicrs_view {
   I const* row = nullptr;       ///< jumps
   I const* col = nullptr;       ///< nnz
   V const* val = nullptr;       ///< nnz
+  std::uint64_t serial = 0;     ///< of the owner's pattern; 0: borrowed arrays
 
   bicrs_view() = default;
   bicrs_view(unchecked_t, I rows, I cols, int block, bicrs_arrays<V, I, O> const& a)
@@ -134,14 +135,25 @@ struct bicrs {
   array<O> part_ptr, part_jump;
   array<I> row, col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   static bicrs from_csr(csr_view<V, I, O> a, bicrs_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  bicrs_view<V, I, O> view() const { return {unchecked, rows, cols, block, arrays()}; }
+  bicrs_view<V, I, O> view() const& {
+    return detail::numbered(bicrs_view<V, I, O>{unchecked, rows, cols, block, arrays()}, serial);
+  }
+  void view() const&& = delete; // it would dangle
   void validate() const { bicrs_view<V, I, O>(rows, cols, block, arrays()); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.part_row, m.part_ptr, m.part_jump, m.row, m.col, m.val);
+  }
   friend bool operator==(bicrs const&, bicrs const&) = default;
 
 private:
@@ -285,6 +297,7 @@ bicrs<V, I, O> bicrs<V, I, O>::from_csr(csr_view<V, I, O> a, bicrs_options o, cp
 
 template <class V, class I, class O>
 void bicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("bicrs", *this);
   auto const parts = view().parts;
   auto const runs_of = [&](csr_view<V, I, O> const& c) {
     return detail::bicrs_runs<V, I, O>("bicrs", c, block, part_row.data(), parts, where);

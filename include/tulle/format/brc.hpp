@@ -73,6 +73,7 @@ struct brc_view {
   O const* block_ptr = nullptr;  ///< blocks + 1; may be null when there are none
   I const* col = nullptr;        ///< stored
   V const* val = nullptr;        ///< stored
+  std::uint64_t serial = 0;      ///< of the owner's pattern; 0: borrowed arrays
 
   brc_view() = default;
   brc_view(unchecked_t, I rows, I cols, O nnz, int chunk, int width, brc_arrays<V, I, O> const& a)
@@ -154,15 +155,27 @@ struct brc {
   array<O> block_ptr;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   brc() = default;
   static brc from_csr(csr_view<V, I, O> a, brc_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  brc_view<V, I, O> view() const { return {unchecked, rows, cols, nnz, chunk, width, arrays()}; }
+  brc_view<V, I, O> view() const& {
+    return detail::numbered(brc_view<V, I, O>{unchecked, rows, cols, nnz, chunk, width, arrays()},
+                            serial);
+  }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.perm, m.len, m.level_rows, m.level_ptr, m.block_ptr, m.col, m.val);
+  }
   friend bool operator==(brc const&, brc const&) = default;
 
 private:
@@ -422,6 +435,7 @@ brc<V, I, O> brc<V, I, O>::from_csr(csr_view<V, I, O> a, brc_options o, cpu cons
 
 template <class V, class I, class O>
 void brc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("brc", *this);
   auto const v = view();
   detail::refill_if(
       "brc", rows, cols, nnz, a, where,

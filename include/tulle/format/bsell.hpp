@@ -112,6 +112,7 @@ struct bsell_view {
   std::uint16_t const* short_col = nullptr; ///< stored, or null
   V const* val = nullptr;                   ///< stored * height * width
   std::uint64_t const* pattern = nullptr;   ///< null: no holes
+  std::uint64_t serial = 0;                 ///< of the owner's pattern; 0: borrowed arrays
 
   bsell_view() = default;
   bsell_view(unchecked_t, I rows, I cols, O nnz, int height, int width, int chunk,
@@ -120,14 +121,14 @@ struct bsell_view {
   bsell_view(I rows, I cols, int height, int width, int chunk,
              bsell_arrays<V, I, O> const& a) requires(S == space::host);
 
-  constexpr int size() const { return height * width; } ///< of a block
+  constexpr int size() const { ///< of a block
+    return static_cast<int>(detail::block_size(height, width));
+  }
   constexpr std::size_t block_rows() const {
-    auto const h = static_cast<std::size_t>(height);
-    return (static_cast<std::size_t>(rows) + h - 1) / h;
+    return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(height));
   }
   constexpr std::size_t slices() const {
-    auto const c = static_cast<std::size_t>(chunk);
-    return (block_rows() + c - 1) / c;
+    return detail::pieces(block_rows(), static_cast<std::size_t>(chunk));
   }
   /// The block row at a place, and where the blocks of a slice lie.
   constexpr I row_at(std::size_t place) const { return perm ? perm[place] : static_cast<I>(place); }
@@ -210,13 +211,18 @@ struct bsell {
   array<std::uint16_t> short_col;
   array<V> val;
   array<std::uint64_t> pattern;
+  detail::serial_number serial; ///< of the pattern
 
   static bsell from_csr(csr_view<V, I, O> a, bsell_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
-  void refill(csr_view<V, I, O> a, cpu const& where = {});
-  bsell_view<V, I, O> view() const {
-    return {unchecked, rows, cols, nnz, height, width, chunk, arrays()};
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
   }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  bsell_view<V, I, O> view() const& {
+    return detail::numbered(
+        bsell_view<V, I, O>{unchecked, rows, cols, nnz, height, width, chunk, arrays()}, serial);
+  }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     bsell_view<V, I, O> const found(rows, cols, height, width, chunk, arrays());
     if (found.nnz != nnz)
@@ -224,6 +230,11 @@ struct bsell {
            static_cast<long long>(found.nnz), static_cast<long long>(nnz));
   }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.perm, m.len, m.slice_ptr, m.base, m.col, m.short_col, m.val, m.pattern);
+  }
   friend bool operator==(bsell const&, bsell const&) = default;
 
 private:

@@ -40,6 +40,7 @@ namespace tulle {
 template <class V, class I = std::int32_t, class O = I, space S = space::host>
 struct cbicrs_view : detail::bicrs_base_view<V, I, O> {
   using base = detail::bicrs_base_view<V, I, O>;
+  std::uint64_t serial = 0; ///< of the owner's pattern; 0: borrowed arrays
 
   cbicrs_view() = default;
   cbicrs_view(unchecked_t, I rows, I cols, int block, bicrs_block_arrays<V, I, O> const& a)
@@ -104,18 +105,33 @@ template <class V, class I = std::int32_t, class O = I>
 struct cbicrs : detail::bicrs_base<V, I, O> {
   using base = detail::bicrs_base<V, I, O>;
   using options = cbicrs_options;
+  detail::serial_number serial; ///< of the pattern
 
   static cbicrs from_csr(csr_view<V, I, O> a, cbicrs_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  cbicrs_view<V, I, O> view() const {
-    return {unchecked, this->rows, this->cols, this->block, this->base_arrays()};
+  cbicrs_view<V, I, O> view() const& {
+    return detail::numbered(
+        cbicrs_view<V, I, O>{unchecked, this->rows, this->cols, this->block, this->base_arrays()},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
-    cbicrs_view<V, I, O>(this->rows, this->cols, this->block, this->base_arrays());
+    if (cbicrs_view<V, I, O>(this->rows, this->cols, this->block, this->base_arrays()).nnz !=
+        this->nnz)
+      fail(errc::bad_structure, "cbicrs: %zu entries, but nnz is %lld", this->val.size(),
+           static_cast<long long>(this->nnz));
   }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.part_row, m.part_block, m.block_row, m.block_col, m.block_ptr, m.jump_ptr, m.row, m.col,
+      m.val);
+  }
   friend bool operator==(cbicrs const&, cbicrs const&) = default;
 };
 
@@ -216,6 +232,7 @@ cbicrs<V, I, O> cbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, cbicrs_options o,
 
 template <class V, class I, class O>
 void cbicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("cbicrs", *this);
   auto const runs_of = [&](csr_view<V, I, O> const& c) {
     return detail::bicrs_runs<V, I, O>("cbicrs", c, this->block, this->part_row.data(),
                                        view().parts, where);

@@ -41,6 +41,7 @@ struct cmrs_view {
   O const* strip_ptr = nullptr; ///< strips + 1; may be null when rows == 0
   I const* col = nullptr;       ///< stored: column * height + row in strip
   V const* val = nullptr;       ///< stored
+  std::uint64_t serial = 0;     ///< of the owner's pattern; 0: borrowed arrays
 
   cmrs_view() = default;
   cmrs_view(unchecked_t, I rows, I cols, O nnz, O stored, cmrs_layout layout, O const* strip_ptr,
@@ -53,8 +54,7 @@ struct cmrs_view {
 
   /// Strips of `height` rows, the last one perhaps of fewer.
   std::size_t strips() const {
-    auto const h = static_cast<std::size_t>(layout.height);
-    return (static_cast<std::size_t>(rows) + h - 1) / h;
+    return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(layout.height));
   }
 
   /// f(name, pointer, size) for each array.
@@ -111,6 +111,7 @@ struct cmrs {
   array<O> strip_ptr;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   cmrs() = default;
   /// Takes arrays over after checking every invariant.
@@ -124,15 +125,25 @@ struct cmrs {
   /// In the arrays of a, which is left 0 by 0: beside them there are strip_ptr and, for each thread
   /// that sorts, room for two strips. A padded layout needs arrays of its own.
   static cmrs from_csr(csr<V, I, O>&& a, cmrs_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  cmrs_view<V, I, O> view() const {
-    return {unchecked,        rows,       cols,      nnz, static_cast<O>(col.size()), layout,
-            strip_ptr.data(), col.data(), val.data()};
+  cmrs_view<V, I, O> view() const& {
+    return detail::numbered(cmrs_view<V, I, O>{unchecked, rows, cols, nnz,
+                                               static_cast<O>(col.size()), layout, strip_ptr.data(),
+                                               col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.strip_ptr, m.col, m.val);
+  }
   friend bool operator==(cmrs const&, cmrs const&) = default;
 };
 
@@ -400,6 +411,7 @@ cmrs<V, I, O> cmrs<V, I, O>::from_csr(csr<V, I, O>&& a, cmrs_options o, cpu cons
 
 template <class V, class I, class O>
 void cmrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("cmrs", *this);
   cmrs_view<V, I, O> const b = view();
   auto const each_strip = [&](auto&& f) {
     if (nnz == 0)

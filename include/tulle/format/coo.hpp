@@ -31,16 +31,31 @@ struct coo_view {
   I rows = 0;
   I cols = 0;
   O nnz = 0;
-  I const* row = nullptr; ///< nnz
-  I const* col = nullptr; ///< nnz
-  V const* val = nullptr; ///< nnz
+  I const* row = nullptr;   ///< nnz
+  I const* col = nullptr;   ///< nnz
+  V const* val = nullptr;   ///< nnz
+  std::uint64_t serial = 0; ///< of the owner's pattern; 0: borrowed arrays
 
   coo_view() = default;
   coo_view(unchecked_t, I rows, I cols, O nnz, I const* row, I const* col, V const* val)
       : rows(rows), cols(cols), nnz(nnz), row(row), col(col), val(val) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(nnz).
-  coo_view(I rows, I cols, std::span<I const> row, std::span<I const> col,
-           std::span<V const> val) requires(S == space::host);
+  /// Arrays as csr_view takes them; one of them at least must have a size.
+  template <std::integral R, std::integral C>
+  coo_view(R row_count, C col_count, detail::lent<I> row_indices, detail::lent<I> col_indices,
+           detail::lent<V> values) requires(S == space::host)
+      : rows(narrow<I>(row_count, "coo: the number of rows")),
+        cols(narrow<I>(col_count, "coo: the number of columns")),
+        nnz(detail::lent_triplets<O>(row_indices, col_indices, values)), row(row_indices.data()),
+        col(col_indices.data()), val(values.data()) {
+    validate();
+  }
+  /// The same of so many entries, for pointers.
+  template <std::integral R, std::integral C, std::integral N>
+  coo_view(R row_count, C col_count, N entries, detail::lent<I> row_indices,
+           detail::lent<I> col_indices, detail::lent<V> values) requires(S == space::host)
+      : coo_view(row_count, col_count, row_indices.of(entries), col_indices.of(entries),
+                 values.of(entries)) {}
 
   /// f(name, pointer, size) for each array.
   template <class F>
@@ -54,6 +69,14 @@ struct coo_view {
   csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
 
+template <class R, class C, detail::lends_array P, detail::lends_array J, detail::lends_array W>
+coo_view(R, C, P const&, J const&, W const&)
+    -> coo_view<detail::lent_element<W>, detail::lent_index<J>>;
+template <class R, class C, class N, detail::lends_array P, detail::lends_array J,
+          detail::lends_array W>
+coo_view(R, C, N, P const&, J const&, W const&)
+    -> coo_view<detail::lent_element<W>, detail::lent_index<J>>;
+
 struct coo_options {};
 
 template <class V, class I = std::int32_t, class O = I>
@@ -65,6 +88,7 @@ struct coo {
   array<I> row;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   coo() = default;
   /// Takes arrays over after checking every invariant.
@@ -73,26 +97,25 @@ struct coo {
       : rows(rows), cols(cols), row(std::move(row)), col(std::move(col)), val(std::move(val)) {}
 
   static coo from_csr(csr_view<V, I, O> a, coo_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
-  void refill(csr_view<V, I, O> a, cpu const& where = {});
-  coo_view<V, I, O> view() const {
-    return {unchecked, rows, cols, static_cast<O>(val.size()), row.data(), col.data(), val.data()};
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
   }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  coo_view<V, I, O> view() const& {
+    return detail::numbered(coo_view<V, I, O>{unchecked, rows, cols, static_cast<O>(val.size()),
+                                              row.data(), col.data(), val.data()},
+                            serial);
+  }
+  void view() const&& = delete; // it would dangle
   void validate() const { coo_view<V, I, O>(rows, cols, row, col, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row, m.col, m.val);
+  }
   friend bool operator==(coo const&, coo const&) = default;
 };
-
-template <class V, class I, class O, space S>
-coo_view<V, I, O, S>::coo_view(I rows, I cols, std::span<I const> row, std::span<I const> col,
-                               std::span<V const> val) requires(S == space::host)
-    : rows(rows), cols(cols), row(row.data()), col(col.data()), val(val.data()) {
-  if (row.size() != val.size() || col.size() != val.size())
-    fail(errc::bad_structure, "coo: %zu row indices, %zu column indices, %zu values", row.size(),
-         col.size(), val.size());
-  nnz = narrow<O>(val.size(), "number of entries");
-  validate();
-}
 
 template <class V, class I, class O, space S>
 void coo_view<V, I, O, S>::validate(cpu const& where) const {
@@ -176,6 +199,7 @@ coo<V, I, O> coo<V, I, O>::from_csr(csr_view<V, I, O> a, coo_options, cpu const&
 
 template <class V, class I, class O>
 void coo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("coo", *this);
   auto const lines = static_cast<std::size_t>(rows);
   std::size_t const n = val.size();
   int const parts = detail::parts_for(n, where.threads);

@@ -34,13 +34,27 @@ struct csc_view {
   O const* col_ptr = nullptr; ///< cols + 1; may be null when cols == 0
   I const* row = nullptr;     ///< nnz
   V const* val = nullptr;     ///< nnz
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   csc_view() = default;
   csc_view(unchecked_t, I rows, I cols, O nnz, O const* col_ptr, I const* row, V const* val)
       : rows(rows), cols(cols), nnz(nnz), col_ptr(col_ptr), row(row), val(val) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(cols + nnz).
-  csc_view(I rows, I cols, std::span<O const> col_ptr, std::span<I const> row,
-           std::span<V const> val) requires(S == space::host);
+  /// Arrays as csr_view takes them.
+  template <std::integral R, std::integral C>
+  csc_view(R row_count, C col_count, detail::lent<O> pointers, detail::lent<I> indices,
+           detail::lent<V> values) requires(S == space::host)
+      : rows(narrow<I>(row_count, "csc: the number of rows")),
+        cols(narrow<I>(col_count, "csc: the number of columns")),
+        nnz(detail::lent_entries<O>("csc", rows, cols, cols, pointers, indices, values)),
+        col_ptr(pointers.data()), row(indices.data()), val(values.data()) {
+    validate();
+  }
+  /// The same of so many entries, for pointers.
+  template <std::integral R, std::integral C, std::integral N>
+  csc_view(R row_count, C col_count, N entries, detail::lent<O> pointers, detail::lent<I> indices,
+           detail::lent<V> values) requires(S == space::host)
+      : csc_view(row_count, col_count, pointers, indices.of(entries), values.of(entries)) {}
 
   /// f(name, pointer, size) for each array.
   template <class F>
@@ -54,6 +68,14 @@ struct csc_view {
   csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
 
+template <class R, class C, detail::lends_array P, detail::lends_array J, detail::lends_array W>
+csc_view(R, C, P const&, J const&, W const&)
+    -> csc_view<detail::lent_element<W>, detail::lent_index<J>, detail::lent_index<P>>;
+template <class R, class C, class N, detail::lends_array P, detail::lends_array J,
+          detail::lends_array W>
+csc_view(R, C, N, P const&, J const&, W const&)
+    -> csc_view<detail::lent_element<W>, detail::lent_index<J>, detail::lent_index<P>>;
+
 struct csc_options {};
 
 template <class V, class I = std::int32_t, class O = I>
@@ -65,6 +87,7 @@ struct csc {
   array<O> col_ptr;
   array<I> row;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   csc() = default;
   /// Takes arrays over after checking every invariant.
@@ -74,25 +97,25 @@ struct csc {
         val(std::move(val)) {}
 
   static csc from_csr(csr_view<V, I, O> a, csc_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
-  void refill(csr_view<V, I, O> a, cpu const& where = {});
-  csc_view<V, I, O> view() const {
-    return {unchecked,      rows,       cols,      static_cast<O>(row.size()),
-            col_ptr.data(), row.data(), val.data()};
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
   }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  csc_view<V, I, O> view() const& {
+    return detail::numbered(csc_view<V, I, O>{unchecked, rows, cols, static_cast<O>(row.size()),
+                                              col_ptr.data(), row.data(), val.data()},
+                            serial);
+  }
+  void view() const&& = delete; // it would dangle
   void validate() const { csc_view<V, I, O>(rows, cols, col_ptr, row, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.col_ptr, m.row, m.val);
+  }
   friend bool operator==(csc const&, csc const&) = default;
 };
-
-template <class V, class I, class O, space S>
-csc_view<V, I, O, S>::csc_view(I rows, I cols, std::span<O const> col_ptr, std::span<I const> row,
-                               std::span<V const> val) requires(S == space::host)
-    : rows(rows), cols(cols), col_ptr(col_ptr.data()), row(row.data()), val(val.data()) {
-  detail::check_shape("csc", rows, cols);
-  nnz = detail::check_sizes<O>("csc", col_ptr.size(), cols, row.size(), val.size());
-  validate();
-}
 
 template <class V, class I, class O, space S>
 void csc_view<V, I, O, S>::validate() const {
@@ -132,6 +155,7 @@ csc<V, I, O> csc<V, I, O>::from_csr(csr_view<V, I, O> a, csc_options, cpu const&
 
 template <class V, class I, class O>
 void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("csc", *this);
   auto const lines = static_cast<std::size_t>(rows);
   auto const columns = static_cast<std::size_t>(cols);
   if (!row.empty() && detail::come_in_groups(col_ptr.data(), row.data(), columns)) {

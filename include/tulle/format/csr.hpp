@@ -20,11 +20,14 @@
 #pragma once
 #include "tulle/core/array.hpp"
 #include "tulle/core/parallel.hpp"
+#include "tulle/core/serial.hpp"
 #include "tulle/core/space.hpp"
 #include "tulle/core/where.hpp"
 #include "tulle/format/detail/arrays.hpp"
+#include "tulle/format/detail/lent.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <span>
 
@@ -49,13 +52,31 @@ struct csr_view {
   O const* row_ptr = nullptr; ///< rows + 1; may be null when rows == 0
   I const* col = nullptr;     ///< nnz
   V const* val = nullptr;     ///< nnz
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   csr_view() = default;
   csr_view(unchecked_t, I rows, I cols, O nnz, O const* row_ptr, I const* col, V const* val)
       : rows(rows), cols(cols), nnz(nnz), row_ptr(row_ptr), col(col), val(val) {}
-  /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
-  csr_view(I rows, I cols, std::span<O const> row_ptr, std::span<I const> col,
-           std::span<V const> val) requires(S == space::host);
+  /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz). An array is a
+  /// container, a span, a C array or a pointer (row_ptr then says how many entries there are), and
+  /// its integers may be of another type as wide: csr_from() copies others. A temporary is refused.
+  template <std::integral R, std::integral C>
+  csr_view(R row_count, C col_count, detail::lent<O> pointers, detail::lent<I> indices,
+           detail::lent<V> values) requires(S == space::host)
+      : rows(narrow<I>(row_count, "csr: the number of rows")),
+        cols(narrow<I>(col_count, "csr: the number of columns")),
+        nnz(detail::lent_entries<O>("csr", rows, cols, rows, pointers, indices, values)),
+        row_ptr(pointers.data()), col(indices.data()), val(values.data()) {
+    validate();
+  }
+  /// The same of so many entries, for pointers.
+  template <std::integral R, std::integral C, std::integral N>
+  csr_view(R row_count, C col_count, N entries, detail::lent<O> pointers, detail::lent<I> indices,
+           detail::lent<V> values) requires(S == space::host)
+      : csr_view(row_count, col_count, pointers, indices.of(entries), values.of(entries)) {}
+  /// What an owner's view() is.
+  csr_view(csr<V, I, O> const& a) requires(S == space::host);
+  csr_view(csr<V, I, O> const&& a) requires(S == space::host) = delete;
 
   /// f(name, pointer, size) for each array.
   template <class F>
@@ -73,6 +94,15 @@ struct csr_view {
   csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
 
+/// Of the caller's arrays, in the built types that they are or that are as wide.
+template <class R, class C, detail::lends_array P, detail::lends_array J, detail::lends_array W>
+csr_view(R, C, P const&, J const&, W const&)
+    -> csr_view<detail::lent_element<W>, detail::lent_index<J>, detail::lent_index<P>>;
+template <class R, class C, class N, detail::lends_array P, detail::lends_array J,
+          detail::lends_array W>
+csr_view(R, C, N, P const&, J const&, W const&)
+    -> csr_view<detail::lent_element<W>, detail::lent_index<J>, detail::lent_index<P>>;
+
 struct csr_options {};
 
 template <class V, class I = std::int32_t, class O = I>
@@ -84,6 +114,7 @@ struct csr {
   array<O> row_ptr;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   csr() = default;
   /// Takes arrays over after checking every invariant.
@@ -93,15 +124,22 @@ struct csr {
         val(std::move(val)) {}
 
   static csr from_csr(csr_view<V, I, O> a, csr_options = {}, cpu const& where = {});
-  csr to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr to_csr(cpu const& where = {}) const { return detail::checked(*this, where).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  csr_view<V, I, O> view() const {
-    return {unchecked,      rows,       cols,      static_cast<O>(col.size()),
-            row_ptr.data(), col.data(), val.data()};
+  csr_view<V, I, O> view() const& {
+    return detail::numbered(csr_view<V, I, O>{unchecked, rows, cols, static_cast<O>(col.size()),
+                                              row_ptr.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate(cpu const& where = {}) const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_ptr, m.col, m.val);
+  }
   friend bool operator==(csr const&, csr const&) = default;
 };
 
@@ -199,6 +237,25 @@ void check_indices(char const* name, I const* index, std::size_t n, I limit, int
           fail(errc::bad_structure, "%s[%zu] is %lld, outside [0, %lld)", name, k,
                static_cast<long long>(index[k]), static_cast<long long>(limit));
   });
+}
+
+/// No index, all of them checked, is there twice. Memory follows n, however large the limit is.
+template <class I>
+void check_distinct(char const* name, I const* index, std::size_t n, I limit) {
+  auto const twice = [name](I i) {
+    fail(errc::bad_structure, "%s %lld twice", name, static_cast<long long>(i));
+  };
+  if (static_cast<std::size_t>(limit) / 64 <= n) {
+    array<std::uint8_t> seen(static_cast<std::size_t>(limit), std::uint8_t(0));
+    for (std::size_t k = 0; k < n; ++k)
+      if (seen[static_cast<std::size_t>(index[k])]++)
+        twice(index[k]);
+    return;
+  }
+  array<I> sorted(index, n);
+  std::sort(sorted.begin(), sorted.end());
+  if (I const* const at = std::adjacent_find(sorted.begin(), sorted.end()); at != sorted.end())
+    twice(*at);
 }
 
 /// Arrays that belong together have sizes that fit; returns nnz as an O.
@@ -331,13 +388,8 @@ void sort_rows(csr_view<V, I, O> const& a, csr<V, I, O>& c, cpu const& where) {
 } // namespace detail
 
 template <class V, class I, class O, space S>
-csr_view<V, I, O, S>::csr_view(I rows, I cols, std::span<O const> row_ptr, std::span<I const> col,
-                               std::span<V const> val) requires(S == space::host)
-    : rows(rows), cols(cols), row_ptr(row_ptr.data()), col(col.data()), val(val.data()) {
-  detail::check_shape("csr", rows, cols);
-  nnz = detail::check_sizes<O>("csr", row_ptr.size(), rows, col.size(), val.size());
-  validate();
-}
+csr_view<V, I, O, S>::csr_view(csr<V, I, O> const& a) requires(S == space::host)
+    : csr_view(a.view()) {}
 
 template <class V, class I, class O, space S>
 void csr_view<V, I, O, S>::validate(cpu const& where) const {
@@ -432,6 +484,7 @@ csr<V, I, O> csr<V, I, O>::from_csr(csr_view<V, I, O> a, csr_options, cpu const&
 
 template <class V, class I, class O>
 void csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("csr", *this);
   detail::refill_rows("csr", rows, cols, view().nnz, a, row_ptr.data(), col.data(), val.data(),
                       where);
 }

@@ -57,6 +57,7 @@ struct csr5_view {
   I const* empty_offset = nullptr;          ///< offsets
   I const* col = nullptr;                   ///< nnz
   V const* val = nullptr;                   ///< nnz
+  std::uint64_t serial = 0;                 ///< of the owner's pattern; 0: borrowed arrays
 
   csr5_view() = default;
   csr5_view(unchecked_t, I rows, I cols, O nnz, int omega, int sigma, O const* row_ptr,
@@ -74,9 +75,11 @@ struct csr5_view {
   std::size_t tile_entries() const {
     return static_cast<std::size_t>(omega) * static_cast<std::size_t>(sigma);
   }
-  std::size_t whole_tiles() const { return static_cast<std::size_t>(nnz) / tile_entries(); }
-  std::size_t tiles() const {
-    return whole_tiles() + (static_cast<std::size_t>(nnz) % tile_entries() != 0);
+  [[gnu::always_inline]] std::size_t tiles() const {
+    return detail::pieces(static_cast<std::size_t>(nnz), tile_entries());
+  }
+  [[gnu::always_inline]] std::size_t whole_tiles() const {
+    return tiles() - (tiles() * tile_entries() != static_cast<std::size_t>(nnz));
   }
   /// Where entry k of csr is stored.
   std::size_t position(std::size_t k) const {
@@ -138,6 +141,7 @@ struct csr5 {
   array<I> empty_offset;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   csr5() = default;
   /// Takes arrays over after checking every invariant.
@@ -156,7 +160,9 @@ struct csr5 {
   /// Takes the arrays of a over and turns their tiles in place; a is left 0 x 0. Where a is not
   /// canonical, of a sorted copy.
   static csr5 from_csr(csr<V, I, O>&& a, csr5_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const& { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const& {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// Gives the arrays back, turned in place; this one is left 0 x 0.
   csr<V, I, O> to_csr(cpu const& where = {}) &&;
   void refill(csr_view<V, I, O> a, cpu const& where = {});
@@ -166,27 +172,25 @@ struct csr5 {
   /// Changes the value at (i, j); errc::bad_structure where nothing is stored.
   void set(I i, I j, V v) { val[find(i, j)] = v; }
 
-  csr5_view<V, I, O> view() const {
-    return {unchecked,
-            rows,
-            cols,
-            static_cast<O>(col.size()),
-            omega,
-            sigma,
-            row_ptr.data(),
-            tile_ptr.data(),
-            tile_desc.data(),
-            empty_offset_ptr.data(),
-            static_cast<O>(empty_offset.size()),
-            empty_offset.data(),
-            col.data(),
-            val.data()};
+  csr5_view<V, I, O> view() const& {
+    return detail::numbered(csr5_view<V, I, O>{unchecked, rows, cols, static_cast<O>(col.size()),
+                                               omega, sigma, row_ptr.data(), tile_ptr.data(),
+                                               tile_desc.data(), empty_offset_ptr.data(),
+                                               static_cast<O>(empty_offset.size()),
+                                               empty_offset.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     csr5_view<V, I, O>(rows, cols, omega, sigma, row_ptr, tile_ptr, tile_desc, empty_offset_ptr,
                        empty_offset, col, val);
   }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_ptr, m.tile_ptr, m.tile_desc, m.empty_offset_ptr, m.empty_offset, m.col, m.val);
+  }
   friend bool operator==(csr5 const&, csr5 const&) = default;
 
 private:
@@ -198,8 +202,8 @@ namespace detail {
 /// Thesis, sec. 6.3.2: r up to r entries a row, as many as there are up to s, s up to t, then u.
 /// There it is 16 on every CPU, which is r = s = u.
 constexpr double csr5_r = 16, csr5_s = 16, csr5_t = 256, csr5_u = 16;
-/// u where omega is 32, for a GPU: H200, shares of the bound with 4, 8, 12, 16: dense 2048 .97, .79,
-/// .73, .47; lp .46, .42, .39, .40.
+/// u where omega is 32, for a GPU: H200, shares of the bound with 4, 8, 12, 16: dense 2048 .97,
+/// .79, .73, .47; lp .46, .42, .39, .40.
 constexpr double csr5_u_of_warps = 4;
 
 /// Both options as they will be; errc::unsupported for what cannot be.
@@ -356,22 +360,33 @@ void csr5_view<V, I, O, S>::validate() const {
     fail(errc::bad_structure, "csr5: %lld elements of empty_offset, expected %zu",
          static_cast<long long>(offsets), used);
 
+  auto const lane_entries = static_cast<std::size_t>(sigma); // tiles are whole numbers of lanes
   int const parts = detail::parts_for(static_cast<std::size_t>(nnz), 0, 1 << 18);
   if (nnz > 0)
     detail::parallel(parts, [&](int part) {
       std::size_t const end = detail::split_by_entries(row_ptr, n, part + 1, parts);
-      for (std::size_t i = detail::split_by_entries(row_ptr, n, part, parts); i < end; ++i)
-        for (O k = row_ptr[i]; k < row_ptr[i + 1]; ++k) {
-          if (k == row_ptr[i])
-            continue;
-          std::size_t const p = position(static_cast<std::size_t>(k));
-          std::size_t const q = position(static_cast<std::size_t>(k) - 1);
-          if (col[q] >= col[p])
+      std::size_t i = detail::split_by_entries(row_ptr, n, part, parts);
+      auto k = static_cast<std::size_t>(row_ptr[i]);
+      std::size_t p = 0, step = 0, left = 0; // of entry k and those that follow in its lane
+      for (; i < end; ++i) {
+        std::size_t const first = k;
+        for (std::size_t q = 0; k < static_cast<std::size_t>(row_ptr[i + 1]); ++k) {
+          if (left == 0) {
+            bool const is_whole = k / tile_entries() < whole;
+            p = position(k);
+            step = is_whole ? lanes : 1;
+            left = is_whole ? lane_entries - k % lane_entries : static_cast<std::size_t>(nnz) - k;
+          }
+          if (k > first && col[q] >= col[p])
             fail(errc::bad_structure,
                  "csr5: columns of row %zu do not ascend: col[%zu] is %lld, after it col[%zu] is "
                  "%lld",
                  i, q, static_cast<long long>(col[q]), p, static_cast<long long>(col[p]));
+          q = p;
+          p += step;
+          --left;
         }
+      }
     });
 }
 
@@ -443,6 +458,7 @@ csr5<V, I, O> csr5<V, I, O>::from_csr(csr<V, I, O>&& a, csr5_options o, cpu cons
 
 template <class V, class I, class O>
 csr<V, I, O> csr5<V, I, O>::to_csr(cpu const& where) && {
+  validate();
   if (row_ptr.empty())
     row_ptr = array<O>(1, O(0), where.memory);
   csr<V, I, O> c(unchecked, rows, cols, std::move(row_ptr), std::move(col), std::move(val));
@@ -454,6 +470,8 @@ csr<V, I, O> csr5<V, I, O>::to_csr(cpu const& where) && {
 
 template <class V, class I, class O>
 void csr5<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("csr5", *this);
+  detail::check_csr5_shape(errc::bad_structure, omega, sigma);
   auto const lanes = static_cast<std::size_t>(omega);
   std::size_t const n = lanes * static_cast<std::size_t>(sigma);
   std::size_t const whole = col.size() / n;

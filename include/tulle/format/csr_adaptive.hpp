@@ -45,6 +45,7 @@ struct csr_adaptive_view {
   I const* row_block = nullptr; ///< blocks + 1; may be null when rows == 0
   I const* col = nullptr;       ///< nnz
   V const* val = nullptr;       ///< nnz
+  std::uint64_t serial = 0;     ///< of the owner's pattern; 0: borrowed arrays
 
   csr_adaptive_view() = default;
   csr_adaptive_view(unchecked_t, csr_view<V, I, O, S> const& a, int entries, I blocks,
@@ -92,25 +93,37 @@ struct csr_adaptive {
   array<I> row_block;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   csr_adaptive() = default;
   static csr_adaptive from_csr(csr_view<V, I, O> a, csr_adaptive_options = {},
                                cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  csr_adaptive_view<V, I, O> view() const {
-    return {unchecked,
+  csr_adaptive_view<V, I, O> view() const& {
+    return detail::numbered(
+        csr_adaptive_view<V, I, O>{
+            unchecked,
             csr_view<V, I, O>(unchecked, rows, cols, static_cast<O>(val.size()), row_ptr.data(),
                               col.data(), val.data()),
             entries, static_cast<I>(row_block.empty() ? 0 : row_block.size() - 1),
-            row_block.data()};
+            row_block.data()},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     csr_adaptive_view<V, I, O>(csr_view<V, I, O>(rows, cols, row_ptr, col, val), entries,
                                row_block);
   }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_ptr, m.row_block, m.col, m.val);
+  }
   friend bool operator==(csr_adaptive const&, csr_adaptive const&) = default;
 };
 
@@ -228,7 +241,9 @@ csr_adaptive<V, I, O> csr_adaptive<V, I, O>::from_csr(csr_view<V, I, O> a, csr_a
       stretches,
       [&](std::size_t s) {
         O count = 0;
-        in_stretch(s, [&](std::size_t, std::size_t k) { count = static_cast<O>(count + k); });
+        in_stretch(s, [&](std::size_t, std::size_t k) {
+          count = static_cast<O>(count + static_cast<O>(k));
+        });
         return count;
       },
       where);
@@ -260,6 +275,7 @@ csr_adaptive<V, I, O> csr_adaptive<V, I, O>::from_csr(csr_view<V, I, O> a, csr_a
 
 template <class V, class I, class O>
 void csr_adaptive<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("csr_adaptive", *this);
   detail::refill_rows("csr_adaptive", rows, cols, view().nnz, a, row_ptr.data(), col.data(),
                       val.data(), where);
 }

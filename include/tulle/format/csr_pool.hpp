@@ -50,6 +50,7 @@ struct csr_pool_view {
   O const* end = nullptr;      ///< segments * rows
   I const* col = nullptr;      ///< places
   V const* val = nullptr;      ///< places
+  std::uint64_t serial = 0;    ///< of the owner's pattern; 0: borrowed arrays
 
   csr_pool_view() = default;
   csr_pool_view(unchecked_t, I rows, I cols, O nnz, O places, int segments, I const* length,
@@ -132,28 +133,30 @@ struct csr_pool {
   array<O> end;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   csr_pool() = default;
   static csr_pool from_csr(csr_view<V, I, O> a, csr_pool_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  csr_pool_view<V, I, O> view() const {
-    return {unchecked,
-            rows,
-            cols,
-            nnz,
-            static_cast<O>(val.size()),
-            segments,
-            length.data(),
-            in_group.data(),
-            begin.data(),
-            end.data(),
-            col.data(),
-            val.data()};
+  csr_pool_view<V, I, O> view() const& {
+    return detail::numbered(csr_pool_view<V, I, O>{unchecked, rows, cols, nnz,
+                                                   static_cast<O>(val.size()), segments,
+                                                   length.data(), in_group.data(), begin.data(),
+                                                   end.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.length, m.in_group, m.begin, m.end, m.col, m.val);
+  }
   friend bool operator==(csr_pool const&, csr_pool const&) = default;
 };
 
@@ -382,6 +385,7 @@ csr_pool<V, I, O> csr_pool<V, I, O>::from_csr(csr_view<V, I, O> a, csr_pool_opti
 
 template <class V, class I, class O>
 void csr_pool<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("csr_pool", *this);
   csr_pool_view<V, I, O> const v = view();
   auto const pool = v.page();
   auto const b = v.as_dynamic(pool);

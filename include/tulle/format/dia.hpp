@@ -71,6 +71,7 @@ struct dia_view {
   O const* stray_ptr = nullptr;       ///< stray_rows + 1, or none
   I const* stray_col = nullptr;       ///< strays
   V const* stray_val = nullptr;       ///< strays
+  std::uint64_t serial = 0;           ///< of the owner's pattern; 0: borrowed arrays
 
   dia_view() = default;
   /// Borrows the caller's arrays after checking every invariant, once: O(stored + strays).
@@ -94,8 +95,7 @@ struct dia_view {
         stray_ptr(stray_ptr), stray_col(stray_col.data()), stray_val(stray_val) {}
 
   std::size_t blocks() const {
-    return (static_cast<std::size_t>(rows) + static_cast<std::size_t>(block) - 1) /
-           static_cast<std::size_t>(block);
+    return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(block));
   }
   /// Of a stretch: a block's rows of one diagonal.
   std::size_t mask_bytes() const { return (static_cast<std::size_t>(block) + 7) / 8; }
@@ -178,6 +178,7 @@ struct dia {
   array<O> stray_ptr;
   array<I> stray_col;
   array<V> stray_val;
+  detail::serial_number serial; ///< of the pattern
 
   dia() = default;
   /// Takes arrays over after checking every invariant.
@@ -186,27 +187,26 @@ struct dia {
       array<V> stray_val, bool symmetric = false, array<O> shared = {});
 
   static dia from_csr(csr_view<V, I, O> a, dia_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
-  void refill(csr_view<V, I, O> a, cpu const& where = {});
-  dia_view<V, I, O> view() const {
-    return {unchecked,
-            rows,
-            cols,
-            nnz,
-            block,
-            diagonal,
-            block_ptr.data(),
-            val,
-            mask.data(),
-            stray_row,
-            stray_ptr.data(),
-            stray_col,
-            stray_val.data(),
-            symmetric,
-            shared};
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
   }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  dia_view<V, I, O> view() const& {
+    return detail::numbered(dia_view<V, I, O>{unchecked, rows, cols, nnz, block, diagonal,
+                                              block_ptr.data(), val, mask.data(), stray_row,
+                                              stray_ptr.data(), stray_col, stray_val.data(),
+                                              symmetric, shared},
+                            serial);
+  }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.diagonal, m.block_ptr, m.val, m.mask, m.shared, m.stray_row, m.stray_ptr, m.stray_col,
+      m.stray_val);
+  }
   friend bool operator==(dia const&, dia const&) = default;
 
 private:

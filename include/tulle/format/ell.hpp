@@ -46,6 +46,7 @@ struct ell_view {
   I const* row_len = nullptr; ///< rows
   I const* col = nullptr;     ///< width * stride
   V const* val = nullptr;     ///< width * stride
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   ell_view() = default;
   ell_view(unchecked_t, I rows, I cols, O nnz, I width, std::size_t stride, I const* row_len,
@@ -90,6 +91,7 @@ struct ell {
   array<I> row_len;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   ell() = default;
   /// Takes arrays over after checking every invariant.
@@ -100,14 +102,24 @@ struct ell {
         col(std::move(col)), val(std::move(val)) {}
 
   static ell from_csr(csr_view<V, I, O> a, ell_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  ell_view<V, I, O> view() const {
-    return {unchecked, rows, cols, nnz, width, stride, row_len.data(), col.data(), val.data()};
+  ell_view<V, I, O> view() const& {
+    return detail::numbered(ell_view<V, I, O>{unchecked, rows, cols, nnz, width, stride,
+                                              row_len.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_len, m.col, m.val);
+  }
   friend bool operator==(ell const&, ell const&) = default;
 };
 
@@ -334,6 +346,8 @@ void check_ell(char const* format, ell_view<V, I, O, S> const& a) {
            static_cast<long long>(a.col[at - a.stride]), i);
     }
   };
+  if (a.stored() == 0) // then one of width and stride may be anything
+    return;
   ell_shares(a.stride, a.stored(), {}, [&](std::size_t begin, std::size_t end) {
     in_strips(begin, end, static_cast<std::size_t>(a.width), check);
   });
@@ -402,6 +416,7 @@ ell<V, I, O> ell<V, I, O>::from_csr(csr_view<V, I, O> a, ell_options o, cpu cons
 
 template <class V, class I, class O>
 void ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("ell", *this);
   detail::refill_if(
       "ell", rows, cols, nnz, a, where,
       // With as many entries in all, rows that begin alike are alike.

@@ -47,6 +47,7 @@ struct hyb_view {
   I const* coo_row = nullptr; ///< rest
   I const* coo_col = nullptr; ///< rest
   V const* coo_val = nullptr; ///< rest
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   hyb_view() = default;
   hyb_view(unchecked_t, ell_view<V, I, O, S> const& regular, coo_view<V, I, O, S> const& others)
@@ -110,6 +111,7 @@ struct hyb {
   array<I> coo_row;
   array<I> coo_col;
   array<V> coo_val;
+  detail::serial_number serial; ///< of the pattern
 
   hyb() = default;
   /// Takes arrays over after checking every invariant.
@@ -124,18 +126,29 @@ struct hyb {
         coo_col(std::move(others.col)), coo_val(std::move(others.val)) {}
 
   static hyb from_csr(csr_view<V, I, O> a, hyb_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  hyb_view<V, I, O> view() const {
+  hyb_view<V, I, O> view() const& {
     auto const rest = static_cast<O>(coo_val.size());
-    return {unchecked,
+    return detail::numbered(
+        hyb_view<V, I, O>{
+            unchecked,
             {unchecked, rows, cols, static_cast<O>(nnz - rest), width, stride, row_len.data(),
              col.data(), val.data()},
-            {unchecked, rows, cols, rest, coo_row.data(), coo_col.data(), coo_val.data()}};
+            {unchecked, rows, cols, rest, coo_row.data(), coo_col.data(), coo_val.data()}},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_len, m.col, m.val, m.coo_row, m.coo_col, m.coo_val);
+  }
   friend bool operator==(hyb const&, hyb const&) = default;
 };
 
@@ -377,6 +390,7 @@ hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu cons
 
 template <class V, class I, class O>
 void hyb<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("hyb", *this);
   std::optional<detail::rest_parts<O>> rest;
   detail::refill_if(
       "hyb", rows, cols, nnz, a, where,

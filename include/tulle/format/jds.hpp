@@ -34,6 +34,7 @@ struct jds_view : detail::jds_base_view<V, I, O> {
 
   I width = 0;                 ///< diagonals: the entries of the longest row
   O const* diag_ptr = nullptr; ///< width + 1; may be null when rows == 0
+  std::uint64_t serial = 0;    ///< of the owner's pattern; 0: borrowed arrays
 
   jds_view() = default;
   jds_view(unchecked_t, I rows, I cols, O nnz, I longs, jds_arrays<V, I, O> const& a)
@@ -46,7 +47,7 @@ struct jds_view : detail::jds_base_view<V, I, O> {
   template <class F>
   void arrays(F&& f) const {
     this->base_arrays(f, [&] {
-      f("diag_ptr", diag_ptr, diag_ptr || width > 0 ? static_cast<std::size_t>(width) + 1 : 0);
+      f("diag_ptr", diag_ptr, diag_ptr || sections() > 0 ? static_cast<std::size_t>(width) + 1 : 0);
     });
   }
 
@@ -82,17 +83,28 @@ struct jds : detail::jds_base<V, I, O> {
   using options = jds_options;
 
   array<O> diag_ptr;
+  detail::serial_number serial; ///< of the pattern
 
   jds() = default;
   static jds from_csr(csr_view<V, I, O> a, jds_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  jds_view<V, I, O> view() const {
-    return {unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()};
+  jds_view<V, I, O> view() const& {
+    return detail::numbered(
+        jds_view<V, I, O>{unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.perm, m.diag_ptr, m.col, m.val, m.coo_row, m.coo_col, m.coo_val);
+  }
   friend bool operator==(jds const&, jds const&) = default;
 
 private:
@@ -158,6 +170,7 @@ jds<V, I, O> jds<V, I, O>::from_csr(csr_view<V, I, O> a, jds_options o, cpu cons
 
 template <class V, class I, class O>
 void jds<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("jds", *this);
   detail::jds_refill("jds", *this, a, where);
 }
 

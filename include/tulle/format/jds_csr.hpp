@@ -43,6 +43,7 @@ struct jds_csr_view : detail::jds_base_view<V, I, O> {
   I const* place_ptr = nullptr;   ///< parts + 1; may be null when rows == 0
   O const* section_ptr = nullptr; ///< parts + 1; may be null when rows == 0
   O const* diag_ptr = nullptr;    ///< diags + 1; may be null when rows == 0
+  std::uint64_t serial = 0;       ///< of the owner's pattern; 0: borrowed arrays
 
   jds_csr_view() = default;
   jds_csr_view(unchecked_t, I rows, I cols, O nnz, I longs, jds_arrays<V, I, O> const& a)
@@ -60,7 +61,7 @@ struct jds_csr_view : detail::jds_base_view<V, I, O> {
       std::size_t const n = place_ptr || parts > 0 ? sections() + 1 : 0;
       f("place_ptr", place_ptr, n);
       f("section_ptr", section_ptr, n);
-      f("diag_ptr", diag_ptr, diag_ptr || diags > 0 ? static_cast<std::size_t>(diags) + 1 : 0);
+      f("diag_ptr", diag_ptr, diag_ptr || parts > 0 ? static_cast<std::size_t>(diags) + 1 : 0);
     });
   }
 
@@ -105,17 +106,29 @@ struct jds_csr : detail::jds_base<V, I, O> {
 
   array<I> place_ptr;
   array<O> section_ptr, diag_ptr;
+  detail::serial_number serial; ///< of the pattern
 
   jds_csr() = default;
   static jds_csr from_csr(csr_view<V, I, O> a, jds_csr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  jds_csr_view<V, I, O> view() const {
-    return {unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()};
+  jds_csr_view<V, I, O> view() const& {
+    return detail::numbered(
+        jds_csr_view<V, I, O>{unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.perm, m.place_ptr, m.section_ptr, m.diag_ptr, m.col, m.val, m.coo_row, m.coo_col,
+      m.coo_val);
+  }
   friend bool operator==(jds_csr const&, jds_csr const&) = default;
 
 private:
@@ -208,6 +221,7 @@ jds_csr<V, I, O> jds_csr<V, I, O>::from_csr(csr_view<V, I, O> a, jds_csr_options
 
 template <class V, class I, class O>
 void jds_csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("jds_csr", *this);
   detail::jds_refill("jds_csr", *this, a, where);
 }
 

@@ -45,6 +45,7 @@ struct jds_ell_view : detail::jds_base_view<V, I, O> {
   I const* len = nullptr;         ///< rows: at each place
   I const* place_ptr = nullptr;   ///< parts + 1; may be null when rows == 0
   O const* section_ptr = nullptr; ///< parts + 1; may be null when rows == 0
+  std::uint64_t serial = 0;       ///< of the owner's pattern; 0: borrowed arrays
 
   jds_ell_view() = default;
   jds_ell_view(unchecked_t, I rows, I cols, O nnz, I longs, jds_arrays<V, I, O> const& a)
@@ -108,17 +109,28 @@ struct jds_ell : detail::jds_base<V, I, O> {
 
   array<I> len, place_ptr;
   array<O> section_ptr;
+  detail::serial_number serial; ///< of the pattern
 
   jds_ell() = default;
   static jds_ell from_csr(csr_view<V, I, O> a, jds_ell_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  jds_ell_view<V, I, O> view() const {
-    return {unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()};
+  jds_ell_view<V, I, O> view() const& {
+    return detail::numbered(
+        jds_ell_view<V, I, O>{unchecked, this->rows, this->cols, this->nnz, this->longs, arrays()},
+        serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.perm, m.len, m.place_ptr, m.section_ptr, m.col, m.val, m.coo_row, m.coo_col, m.coo_val);
+  }
   friend bool operator==(jds_ell const&, jds_ell const&) = default;
 
 private:
@@ -238,6 +250,7 @@ jds_ell<V, I, O> jds_ell<V, I, O>::from_csr(csr_view<V, I, O> a, jds_ell_options
 
 template <class V, class I, class O>
 void jds_ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("jds_ell", *this);
   detail::jds_refill("jds_ell", *this, a, where);
 }
 

@@ -78,6 +78,7 @@ struct panels_view {
   std::uint16_t const* row = nullptr; ///< slots: within the group
   std::uint16_t const* col = nullptr; ///< nnz: within the panel
   V const* val = nullptr;             ///< nnz
+  std::uint64_t serial = 0;           ///< of the owner's pattern; 0: borrowed arrays
 
   panels_view() = default;
   panels_view(unchecked_t, I rows, I cols, int width, int lanes, panels_arrays<V, I, O> const& a);
@@ -137,14 +138,27 @@ struct panels {
   array<O> run_count;
   array<std::uint16_t> row, col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   static panels from_csr(csr_view<V, I, O> a, panels_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  panels_view<V, I, O> view() const { return {unchecked, rows, cols, width, lanes, arrays()}; }
+  panels_view<V, I, O> view() const& {
+    return detail::numbered(panels_view<V, I, O>{unchecked, rows, cols, width, lanes, arrays()},
+                            serial);
+  }
+  void view() const&& = delete; // it would dangle
   void validate() const { panels_view<V, I, O>(rows, cols, width, lanes, arrays()); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.group_ptr, m.group_tile, m.order, m.tile_panel, m.tile_ptr, m.slot_ptr, m.run_ptr,
+      m.run_len, m.run_count, m.row, m.col, m.val);
+  }
   friend bool operator==(panels const&, panels const&) = default;
 
 private:
@@ -271,11 +285,8 @@ void panels_view<V, I, O, S>::validate() const {
   validate_pointers();
   if (order) {
     detail::check_indices("panels: order", order, places, cols);
-    array<bool> seen(static_cast<std::size_t>(cols), false);
+    detail::check_distinct("panels: order has column", order, places, cols);
     for (std::size_t l = 0; l < places; ++l) {
-      if (std::exchange(seen[static_cast<std::size_t>(order[l])], true))
-        fail(errc::bad_structure, "panels: order has column %lld twice",
-             static_cast<long long>(order[l]));
       if (l % static_cast<std::size_t>(width) != 0 && order[l] < order[l - 1])
         fail(errc::bad_structure, "panels: order[%zu] is %lld after %lld in one panel", l,
              static_cast<long long>(order[l]), static_cast<long long>(order[l - 1]));
@@ -370,6 +381,7 @@ panels<V, I, O> panels<V, I, O>::from_csr(csr_view<V, I, O> a, panels_options o,
 
 template <class V, class I, class O>
 void panels<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("panels", *this);
   using builder = detail::tile_builder<V, I, O>;
   if (order.empty())
     return detail::refill_if(

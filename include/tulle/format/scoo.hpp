@@ -38,6 +38,7 @@ struct scoo_view {
   std::uint16_t const* row = nullptr; ///< nnz: within the slice
   I const* col = nullptr;             ///< nnz
   V const* val = nullptr;             ///< nnz
+  std::uint64_t serial = 0;           ///< of the owner's pattern; 0: borrowed arrays
 
   scoo_view() = default;
   scoo_view(unchecked_t, I rows, I cols, O nnz, int height, O const* slice_ptr,
@@ -50,8 +51,7 @@ struct scoo_view {
             std::span<V const> val) requires(S == space::host);
 
   std::size_t slices() const {
-    auto const h = static_cast<std::size_t>(height);
-    return (static_cast<std::size_t>(rows) + h - 1) / h;
+    return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(height));
   }
 
   /// f(name, pointer, size) for each array.
@@ -93,18 +93,29 @@ struct scoo {
   array<std::uint16_t> row;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   scoo() = default;
   static scoo from_csr(csr_view<V, I, O> a, scoo_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  scoo_view<V, I, O> view() const {
-    return {unchecked,  rows,       cols,      static_cast<O>(val.size()), height, slice_ptr.data(),
-            row.data(), col.data(), val.data()};
+  scoo_view<V, I, O> view() const& {
+    return detail::numbered(scoo_view<V, I, O>{unchecked, rows, cols, static_cast<O>(val.size()),
+                                               height, slice_ptr.data(), row.data(), col.data(),
+                                               val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const { scoo_view<V, I, O>(rows, cols, height, slice_ptr, row, col, val); }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.slice_ptr, m.row, m.col, m.val);
+  }
   friend bool operator==(scoo const&, scoo const&) = default;
 };
 
@@ -269,6 +280,7 @@ scoo<V, I, O> scoo<V, I, O>::from_csr(csr_view<V, I, O> a, scoo_options o, cpu c
 
 template <class V, class I, class O>
 void scoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("scoo", *this);
   scoo_view<V, I, O> const b = view();
   detail::refill_if(
       "scoo", rows, cols, b.nnz, a, where,

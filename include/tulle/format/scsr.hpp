@@ -36,6 +36,7 @@ struct scsr_view {
   O const* row_ptr = nullptr; ///< rows + 1; may be null when rows == 0
   I const* col = nullptr;     ///< stored
   V const* val = nullptr;     ///< stored
+  std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   scsr_view() = default;
   scsr_view(unchecked_t, I n, O nnz, O stored, O const* row_ptr, I const* col, V const* val)
@@ -73,6 +74,7 @@ struct scsr {
   array<O> row_ptr;
   array<I> col;
   array<V> val;
+  detail::serial_number serial; ///< of the pattern
 
   scsr() = default;
   /// Takes arrays of n rows and columns over after checking every invariant.
@@ -82,15 +84,24 @@ struct scsr {
   }
 
   static scsr from_csr(csr_view<V, I, O> a, scsr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern, symmetric as well.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  scsr_view<V, I, O> view() const {
-    return {unchecked,      rows,       nnz,       static_cast<O>(col.size()),
-            row_ptr.data(), col.data(), val.data()};
+  scsr_view<V, I, O> view() const& {
+    return detail::numbered(scsr_view<V, I, O>{unchecked, rows, nnz, static_cast<O>(col.size()),
+                                               row_ptr.data(), col.data(), val.data()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.row_ptr, m.col, m.val);
+  }
   friend bool operator==(scsr const&, scsr const&) = default;
 
 private:
@@ -175,6 +186,7 @@ scsr<V, I, O> scsr<V, I, O>::from_csr(csr_view<V, I, O> a, scsr_options, cpu con
 
 template <class V, class I, class O>
 void scsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("scsr", *this);
   detail::refill_if(
       "scsr", rows, cols, nnz, a, where,
       [&](csr_view<V, I, O> const& c) {

@@ -31,6 +31,7 @@
 ///   chunk is a power of two up to 64; perm and long_row name each row once; no perm: rows in order
 ///   step_ptr[0] == 0, non-decreasing, last * chunk == val.size()
 ///   kind is 0 to 3, 4 more where the chunk's rows follow each other, as they do in kinds 2 and 3
+///   and in all where there is no perm
 ///   columns, those of padding too, lie in [0, cols) and ascend within a row
 ///   a row's entries come first and are len; in kind 3 they are where the mask has its lane's bit
 ///   val is 0 where there is no entry
@@ -94,6 +95,7 @@ struct sell_view {
   O const* long_ptr = nullptr; ///< longs + 1; may be null when longs == 0
   I const* long_col = nullptr; ///< long_nnz
   V const* long_val = nullptr; ///< long_nnz
+  std::uint64_t serial = 0;    ///< of the owner's pattern; 0: borrowed arrays
 
   sell_view() = default;
   sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, int sigma, sell_arrays<V, I, O> const& a,
@@ -106,10 +108,7 @@ struct sell_view {
   std::size_t places() const {
     return static_cast<std::size_t>(rows) - static_cast<std::size_t>(longs);
   }
-  std::size_t chunks() const {
-    auto const c = static_cast<std::size_t>(chunk);
-    return places() / c + (places() % c != 0);
-  }
+  std::size_t chunks() const { return detail::pieces(places(), static_cast<std::size_t>(chunk)); }
   /// The row at a place.
   I row_at(std::size_t place) const { return perm ? perm[place] : static_cast<I>(place); }
   /// Rows of chunk c: less than `chunk` in the last one only.
@@ -210,15 +209,29 @@ struct sell {
   array<O> long_ptr;
   array<I> long_col;
   array<V> long_val;
+  detail::serial_number serial; ///< of the pattern
 
   static sell from_csr(csr_view<V, I, O> a, sell_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
-  void refill(csr_view<V, I, O> a, cpu const& where = {});
-  sell_view<V, I, O> view() const {
-    return {unchecked, rows, cols, nnz, chunk, sigma, arrays(), symmetric};
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
   }
-  void validate() const { sell_view<V, I, O>(rows, cols, chunk, sigma, arrays(), symmetric); }
+  void refill(csr_view<V, I, O> a, cpu const& where = {});
+  sell_view<V, I, O> view() const& {
+    return detail::numbered(
+        sell_view<V, I, O>{unchecked, rows, cols, nnz, chunk, sigma, arrays(), symmetric}, serial);
+  }
+  void view() const&& = delete; // it would dangle
+  void validate() const {
+    if (sell_view<V, I, O>(rows, cols, chunk, sigma, arrays(), symmetric).nnz != nnz)
+      view().validate(); // says so
+  }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.perm, m.len, m.step_ptr, m.kind, m.col_ptr, m.base, m.col, m.short_col, m.mask, m.val,
+      m.long_row, m.long_ptr, m.long_col, m.long_val);
+  }
   friend bool operator==(sell const&, sell const&) = default;
 
 private:

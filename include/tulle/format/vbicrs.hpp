@@ -53,6 +53,7 @@ struct vbicrs_view : detail::bicrs_base_view<V, I, O> {
 
   int height = lanes;                     ///< rows of a vector
   std::uint64_t const* pattern = nullptr; ///< a bit a slot; null: no holes
+  std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   vbicrs_view() = default;
   vbicrs_view(unchecked_t, I rows, I cols, O nnz, int block, int height,
@@ -138,18 +139,30 @@ struct vbicrs : detail::bicrs_base<V, I, O> {
 
   int height = lanes;
   array<std::uint64_t> pattern;
+  detail::serial_number serial; ///< of the pattern
 
   static vbicrs from_csr(csr_view<V, I, O> a, vbicrs_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return view().to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
-  vbicrs_view<V, I, O> view() const {
-    return {unchecked, this->rows, this->cols, this->nnz, this->block, height, arrays()};
+  vbicrs_view<V, I, O> view() const& {
+    return detail::numbered(vbicrs_view<V, I, O>{unchecked, this->rows, this->cols, this->nnz,
+                                                 this->block, height, arrays()},
+                            serial);
   }
+  void view() const&& = delete; // it would dangle
   void validate() const {
     vbicrs_view<V, I, O>(this->rows, this->cols, this->nnz, this->block, height, arrays());
   }
   std::size_t bytes() const { return detail::bytes_of(view()); }
+  /// f(arrays...), all of them in the order of the view's.
+  template <class M, class F>
+  static void members(M& m, F&& f) {
+    f(m.part_row, m.part_block, m.block_row, m.block_col, m.block_ptr, m.jump_ptr, m.row, m.col,
+      m.val, m.pattern);
+  }
   friend bool operator==(vbicrs const&, vbicrs const&) = default;
 
 private:
@@ -291,7 +304,7 @@ std::size_t vbicrs_view<V, I, O, S>::check_block(std::size_t b, int rows_here,
          end - first, last_jump - jump);
   std::size_t entries = 0;
   int row_before = -1, top = 0, base_col = 0;
-  int at_row[lanes], last_col[lanes]; // of the group; -1: none yet
+  int at_row[std::size_t(lanes)], last_col[std::size_t(lanes)]; // of the group; -1: none yet
   std::size_t group = jump;
   auto const begin_group = [&] {
     top += this->row[group];
@@ -412,6 +425,7 @@ vbicrs<V, I, O> vbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, vbicrs_options o,
 
 template <class V, class I, class O>
 void vbicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("vbicrs", *this);
   detail::vbicrs_size const shape = {std::size_t(height), std::size_t(lanes / height)};
   auto const runs_of = [&](csr_view<V, I, O> const& c) {
     return detail::bicrs_runs<V, I, O>("vbicrs", c, this->block, this->part_row.data(),

@@ -17,7 +17,11 @@
 ///            its number. The locale plays no part.
 /// Memory     follows what the file holds, never what it claims. The finished CSR and one copy of
 ///            the file's triplets are the peak: 28 bytes an entry for double and 32-bit indices. A
-///            file sorted by row needs 16.
+///            file sorted by row needs 16. Blanks and comments cost nothing, compressed or not: the
+///            reader's own buffers stay below 64 MiB. Only a CSR result has a cost by row, its
+///            row_ptr: a file of more rows than most_rows() of its entries is refused there.
+/// Streams    The path "-" is standard input or output. Pipes will do; so that their memory is
+///            bounded, a line that does not come from a plain file has at most 4 MiB.
 /// Order      rows of a CSR result are sorted by column, equal columns in file order; a COO result
 ///            is in file order. The result is the same for every number of threads and every size
 ///            of chunk.
@@ -33,7 +37,6 @@
 #include <string>
 
 namespace tulle {
-
 /// The words of a banner.
 namespace matrix_market {
 enum class object : std::uint8_t { matrix, vector };
@@ -57,7 +60,8 @@ struct matrix_market_header {
   std::int64_t cols = 0;
   /// Lines of the file that are entries: of one triangle where there is a symmetry.
   std::int64_t entries = 0;
-  /// Text behind the % of each comment before the entries, each ending in a newline.
+  /// Text behind the % of each comment before the entries, each ending in a newline; the first MiB
+  /// of it.
   std::string comments;
 
   friend bool operator==(matrix_market_header const&, matrix_market_header const&) = default;
@@ -93,8 +97,8 @@ struct read_options {
   /// Most bytes of text, after decompression. 0: any number of plain text, and for gzip 64 MiB and
   /// 200 times the compressed size: real matrices compress 2 to 8 times, a bomb about 1000.
   std::uint64_t max_bytes = 0;
-  /// Most rows of a CSR result, whose row_ptr a short file could make arbitrarily large. 0: 2^20
-  /// and 64 for each byte of text. A COO result needs no such limit.
+  /// Most rows of a CSR result, whose row_ptr a short file could make arbitrarily large; 0: as
+  /// most_rows() says. A COO result has no such limit.
   std::int64_t max_rows = 0;
   std::size_t chunk_bytes = std::size_t{1} << 20; ///< text one thread parses at a time
   read_progress progress = {};
@@ -102,14 +106,18 @@ struct read_options {
   matrix_market_header* header = nullptr;
 };
 
-/// The header alone; no entry is looked at. A stream is left somewhere behind it.
+/// Rows that a file of so many entries may have in CSR, and columns where vectors are as long,
+/// unless more are asked for: 2^22, and 16 for each entry.
+std::int64_t most_rows(std::uint64_t entries) noexcept;
+
+/// The header alone; no entry is looked at. A stream or pipe is left somewhere behind it.
 matrix_market_header read_matrix_market_header(std::string const& path);
 matrix_market_header read_matrix_market_header(std::istream& in);
 
-/// Reads a matrix. Errors are errc::io with file and line ("a.mtx:17: column 9 is outside 1..5"),
-/// errc::overflow for a number that does not fit its type, errc::unsupported for complex values
-/// into a real V, errc::out_of_memory for an allocation that failed or a limit of the options. The
-/// file must not shrink while it is read: it is mapped.
+/// Reads a matrix. Errors are errc::io with file and line ("a.mtx:17: column 9 is outside 1..5") or
+/// where there are too many rows, errc::overflow for a number that does not fit its type,
+/// errc::unsupported for complex values into a real V, errc::out_of_memory for an allocation that
+/// failed or text beyond max_bytes. The file must not shrink while it is read: it is mapped.
 template <class V = double, class I = std::int32_t, class O = I>
 csr<V, I, O> read_matrix_market(std::string const& path, read_options const& options = {});
 template <class V = double, class I = std::int32_t, class O = I>
@@ -137,43 +145,47 @@ struct write_options {
   /// pattern leaves them out.
   std::optional<matrix_market::field> field = std::nullopt;
   tulle::digits digits = tulle::digits::shortest;
+  std::optional<bool> gzip = std::nullopt;     ///< nullopt: if the name ends in .gz
   int threads = 0;                             ///< 0: default_threads()
   std::pmr::memory_resource* memory = nullptr; ///< of buffers; nullptr: default_memory()
 };
 
-/// Writes a coordinate file, entries in stored order. A name that ends in .gz is compressed, in
-/// members of a fixed number of entries, so that threads share the work. A file is written beside
-/// `path` and renamed when it is whole: a write that fails leaves the old file as it was.
+/// Writes a coordinate file, entries in stored order, and returns what its header says. A
+/// compressed file has members of a fixed number of entries, so that threads share the work. A file
+/// is written next to `path` and renamed when it is whole: a write that fails leaves the old file
+/// as it was, and what is left of a writer that was killed goes with the next one of the same name.
 template <class V, class I, class O>
-void write_matrix_market(std::string const& path, csr_view<V, I, O> a,
-                         write_options const& options = {});
+matrix_market_header write_matrix_market(std::string const& path, csr_view<V, I, O> a,
+                                         write_options const& options = {});
 template <class V, class I, class O>
-void write_matrix_market(std::string const& path, coo_view<V, I, O> a,
-                         write_options const& options = {});
+matrix_market_header write_matrix_market(std::string const& path, coo_view<V, I, O> a,
+                                         write_options const& options = {});
 template <class V, class I, class O>
-void write_matrix_market(std::ostream& out, csr_view<V, I, O> a, write_options const& options = {});
+matrix_market_header write_matrix_market(std::ostream& out, csr_view<V, I, O> a,
+                                         write_options const& options = {});
 template <class V, class I, class O>
-void write_matrix_market(std::ostream& out, coo_view<V, I, O> a, write_options const& options = {});
+matrix_market_header write_matrix_market(std::ostream& out, coo_view<V, I, O> a,
+                                         write_options const& options = {});
 
 template <class V, class I, class O>
-void write_matrix_market(std::string const& path, csr<V, I, O> const& a,
-                         write_options const& options = {}) {
-  write_matrix_market(path, a.view(), options);
+matrix_market_header write_matrix_market(std::string const& path, csr<V, I, O> const& a,
+                                         write_options const& options = {}) {
+  return write_matrix_market(path, a.view(), options);
 }
 template <class V, class I, class O>
-void write_matrix_market(std::string const& path, coo<V, I, O> const& a,
-                         write_options const& options = {}) {
-  write_matrix_market(path, a.view(), options);
+matrix_market_header write_matrix_market(std::string const& path, coo<V, I, O> const& a,
+                                         write_options const& options = {}) {
+  return write_matrix_market(path, a.view(), options);
 }
 template <class V, class I, class O>
-void write_matrix_market(std::ostream& out, csr<V, I, O> const& a,
-                         write_options const& options = {}) {
-  write_matrix_market(out, a.view(), options);
+matrix_market_header write_matrix_market(std::ostream& out, csr<V, I, O> const& a,
+                                         write_options const& options = {}) {
+  return write_matrix_market(out, a.view(), options);
 }
 template <class V, class I, class O>
-void write_matrix_market(std::ostream& out, coo<V, I, O> const& a,
-                         write_options const& options = {}) {
-  write_matrix_market(out, a.view(), options);
+matrix_market_header write_matrix_market(std::ostream& out, coo<V, I, O> const& a,
+                                         write_options const& options = {}) {
+  return write_matrix_market(out, a.view(), options);
 }
 
 } // namespace tulle

@@ -20,8 +20,7 @@
 namespace tulle {
 
 /// What add computes once per pair of patterns: the pattern of C, and of whom each entry comes. It
-/// keeps its result, whose values each call renews. Index arrays at another address are compared by
-/// their hash, once; changing them in place is not noticed.
+/// keeps its result, whose values each call renews. A call tells other patterns as with spmv_plan.
 template <class V, class I, class O>
 class add_plan : public plan {
 public:
@@ -34,10 +33,14 @@ public:
   csr<V, I, O> const& result() const noexcept { return result_; }
 
   csr<V, I, O> const& run(V alpha, csr_view<V, I, O> a, V beta, csr_view<V, I, O> b);
+  /// errc::bad_structure where a and b are not of the plan's patterns: all indices are read.
+  void check(csr_view<V, I, O> a, csr_view<V, I, O> b);
+  /// Makes the plan anew, for a and b.
+  void rebind(csr_view<V, I, O> a, csr_view<V, I, O> b) { *this = add_plan(where_, a, b); }
 
 private:
   void make(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b);
-
+  void check_shape(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) const;
   where where_;
   int parts_ = 1;
   bool a_canonical_ = true, b_canonical_ = true;
@@ -59,8 +62,8 @@ template <detail::hub_operand A, detail::hub_operand B>
 auto add(where const& w, value_t<A> alpha, A const& a, value_t<A> beta, B const& b,
          add_options o = {}) {
   detail::limited const space("add", w);
-  auto const of_a = detail::hub_of(a, space.counted());
-  auto const of_b = detail::hub_of(b, space.counted());
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  auto const of_b = detail::built_hub_of(b, space.counted());
   return detail::add(space.rest(w), alpha, of_a.view, beta, of_b.view, o);
 }
 /// The same where the data is.
@@ -79,7 +82,7 @@ csr<V, I, O> const& add(add_plan<V, I, O>& plan, std::type_identity_t<V> alpha, 
 template <detail::hub_operand A>
 void add(where const& w, value_t<A> alpha, A const& a, value_t<A> beta, dense_view<value_t<A>> d) {
   detail::limited const space("add", w);
-  auto const of_a = detail::hub_of(a, space.counted());
+  auto const of_a = detail::built_hub_of(a, space.counted());
   detail::add(w, alpha, of_a.view, beta, d);
 }
 /// The same where the data is.

@@ -2,6 +2,8 @@
 
 /// How two sparse vectors are added. All methods give the same bits.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstddef>
 #include <cstdint>
 

@@ -5,7 +5,7 @@
 ///
 ///     auto a = tulle::from_triplets<double>(rows, cols, row, col, val); // duplicates add up
 ///     auto b = tulle::from_triplets<double>(rows, cols, row, col, val, tulle::combine::last);
-///     auto k = tulle::assemble<double>(nodes, nodes, elements);         // finite elements
+///     auto k = tulle::assemble(nodes, nodes, elements);                 // finite elements
 ///
 /// Entries of one place are combined in the order given, so the bits are the same for every number
 /// of threads. Rows come out sorted. What fails, a combine that throws included, leaves nothing
@@ -16,6 +16,7 @@
 
 #include <span>
 #include <type_traits>
+#include <vector>
 
 namespace tulle {
 
@@ -37,20 +38,62 @@ csr<V, I, O> from_triplets(I rows, std::type_identity_t<I> cols,
                            std::span<std::type_identity_t<V> const> val,
                            Combine const& combine = {}, cpu const& where = {});
 
-/// values[i * cols.size() + j] belongs at (rows[i], cols[j]).
+/// values[i * cols.size() + j] belongs at (rows[i], cols[j]). Borrows: the arrays must be there
+/// when the matrix is assembled. Those of a loop's own are not; element_list copies them.
 template <class V, class I>
 struct element {
   std::span<I const> rows;
   std::span<I const> cols;
   std::span<V const> values;
+
+  element() = default;
+  element(detail::lent<I> rows, detail::lent<I> cols, detail::lent<V> values)
+      : rows(rows.data(), rows.size()), cols(cols.data(), cols.size()),
+        values(values.data(), values.size()) {}
+};
+
+/// Elements that are copied as they come.
+///
+///     tulle::element_list<double> all;
+///     for (auto const& t : triangles)
+///       all.add(t.nodes, stiffness(t));
+///     auto k = tulle::assemble(nodes, nodes, all);
+template <class V, class I = std::int32_t>
+class element_list {
+public:
+  /// values[i * cols.size() + j] belongs at (rows[i], cols[j]); errc::shape_mismatch where they are
+  /// not as many.
+  void add(std::span<std::type_identity_t<I> const> rows,
+           std::span<std::type_identity_t<I> const> cols,
+           std::span<std::type_identity_t<V> const> values);
+  /// Rows and columns are the same.
+  void add(std::span<std::type_identity_t<I> const> places,
+           std::span<std::type_identity_t<V> const> values) {
+    add(places, places, values);
+  }
+  std::size_t size() const noexcept { return elements_.size(); }
+  element<V, I> operator[](std::size_t e) const;
+
+private:
+  struct extent {
+    std::size_t rows, cols, index, value; // how many, and where they begin
+  };
+  std::vector<extent> elements_;
+  std::vector<I> index_;
+  std::vector<V> value_;
 };
 
 /// The csr of all elements, those before first. errc::shape_mismatch for an element whose values
-/// are not as many as its places.
+/// are not as many as its places, errc::bad_structure naming the first element with an index that
+/// is out of range.
 template <class V, class I, class O = I, class Combine = decltype(combine::sum)>
 csr<V, I, O> assemble(I rows, std::type_identity_t<I> cols,
                       std::span<std::type_identity_t<element<V, I>> const> elements,
                       Combine const& combine = {}, cpu const& where = {});
+template <class V, class I, class O = I, class Combine = decltype(combine::sum)>
+csr<V, I, O> assemble(std::type_identity_t<I> rows, std::type_identity_t<I> cols,
+                      element_list<V, I> const& elements, Combine const& combine = {},
+                      cpu const& where = {});
 
 template <class V, class I, class O, class Combine>
 csr<V, I, O> from_triplets(I rows, std::type_identity_t<I> cols,
@@ -71,30 +114,46 @@ csr<V, I, O> from_triplets(I rows, std::type_identity_t<I> cols,
                              space.counted(), where.memory);
 }
 
-template <class V, class I, class O, class Combine>
-csr<V, I, O> assemble(I rows, std::type_identity_t<I> cols,
-                      std::span<std::type_identity_t<element<V, I>> const> elements,
-                      Combine const& combine, cpu const& where) {
-  detail::limited const space("assemble", where);
+namespace detail {
+
+inline void check_element(std::size_t e, std::size_t rows, std::size_t cols, std::size_t values) {
+  if (values != checked_mul(rows, cols, "assemble"))
+    fail(errc::shape_mismatch, "assemble: element %zu has %zu values for %zu x %zu places", e,
+         values, rows, cols);
+}
+
+/// Of a list with size() and [e].
+template <class V, class I, class O, class Elements, class Combine>
+csr<V, I, O> assemble_list(I rows, I cols, Elements const& elements, Combine const& combine,
+                           cpu const& where) {
+  check_shape("assemble", rows, cols);
+  limited const space("assemble", where);
   std::pmr::memory_resource* const memory = space.counted().memory;
   array<std::size_t> first(elements.size() + 1, memory);
   first[0] = 0;
   for (std::size_t e = 0; e < elements.size(); ++e) {
-    auto const& one = elements[e];
-    if (one.values.size() != one.rows.size() * one.cols.size())
-      fail(errc::shape_mismatch, "assemble: element %zu has %zu values for %zu x %zu places", e,
-           one.values.size(), one.rows.size(), one.cols.size());
+    element<V, I> const one = elements[e];
+    check_element(e, one.rows.size(), one.cols.size(), one.values.size());
     first[e + 1] = first[e] + one.values.size();
   }
   std::size_t const n = first[elements.size()];
+  narrow<O>(n, "number of triplets");
   array<I> row(n, memory);
   array<I> col(n, memory);
   array<V> val(n, memory);
-  int const parts = detail::parts_for(n, where.threads);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const end = detail::split(elements.size(), part + 1, parts);
-    for (std::size_t e = detail::split(elements.size(), part, parts); e < end; ++e) {
-      auto const& one = elements[e];
+  int const parts = parts_for(n, where.threads);
+  parallel(parts, [&](int part) {
+    std::size_t const end = split(elements.size(), part + 1, parts);
+    for (std::size_t e = split(elements.size(), part, parts); e < end; ++e) {
+      element<V, I> const one = elements[e];
+      auto const check = [&](char const* name, std::span<I const> index, I limit) {
+        for (std::size_t k = 0; k < index.size(); ++k)
+          if (index[k] < 0 || index[k] >= limit)
+            fail(errc::bad_structure, "assemble: element %zu: %s[%zu] is %lld, outside [0, %lld)",
+                 e, name, k, static_cast<long long>(index[k]), static_cast<long long>(limit));
+      };
+      check("rows", one.rows, rows);
+      check("cols", one.cols, cols);
       std::size_t k = first[e];
       for (std::size_t i = 0; i < one.rows.size(); ++i)
         for (std::size_t j = 0; j < one.cols.size(); ++j, ++k) {
@@ -104,7 +163,50 @@ csr<V, I, O> assemble(I rows, std::type_identity_t<I> cols,
         }
     }
   });
-  return from_triplets<V, I, O>(rows, cols, row, col, val, combine, space.rest(where));
+  return compress<O>(rows, cols, row.data(), col.data(), val.data(), n, combine, space.counted(),
+                     where.memory);
+}
+
+} // namespace detail
+
+template <class V, class I>
+void element_list<V, I>::add(std::span<std::type_identity_t<I> const> rows,
+                             std::span<std::type_identity_t<I> const> cols,
+                             std::span<std::type_identity_t<V> const> values) {
+  detail::check_element(size(), rows.size(), cols.size(), values.size());
+  extent const one{rows.size(), cols.size(), index_.size(), value_.size()};
+  try {
+    index_.insert(index_.end(), rows.begin(), rows.end());
+    index_.insert(index_.end(), cols.begin(), cols.end());
+    value_.insert(value_.end(), values.begin(), values.end());
+    elements_.push_back(one);
+  } catch (...) { // as it was
+    index_.resize(one.index);
+    value_.resize(one.value);
+    throw;
+  }
+}
+
+template <class V, class I>
+element<V, I> element_list<V, I>::operator[](std::size_t e) const {
+  extent const& one = elements_[e];
+  I const* const index = index_.data() + one.index;
+  return {{index, one.rows},
+          {index + one.rows, one.cols},
+          {value_.data() + one.value, one.rows * one.cols}};
+}
+
+template <class V, class I, class O, class Combine>
+csr<V, I, O> assemble(I rows, std::type_identity_t<I> cols,
+                      std::span<std::type_identity_t<element<V, I>> const> elements,
+                      Combine const& combine, cpu const& where) {
+  return detail::assemble_list<V, I, O>(rows, cols, elements, combine, where);
+}
+template <class V, class I, class O, class Combine>
+csr<V, I, O> assemble(std::type_identity_t<I> rows, std::type_identity_t<I> cols,
+                      element_list<V, I> const& elements, Combine const& combine,
+                      cpu const& where) {
+  return detail::assemble_list<V, I, O>(rows, cols, elements, combine, where);
 }
 
 } // namespace tulle

@@ -23,6 +23,9 @@ struct optimize_options {
   double calls = 1000; ///< products that the conversion has to pay for
   /// Empty: every format by default, dia of shared stretches, and one triangle in dia and bcsr.
   std::vector<layout> among{};
+  /// refill() will follow: layouts that rest on equal values, dia of shared stretches and all of
+  /// one triangle, take no part.
+  bool values_change = false;
 };
 
 /// One layout that was looked at. Costs are in products of csr.
@@ -52,16 +55,29 @@ private:
 /// What optimize() would pick, without converting all of a.
 std::vector<candidate> recommend(matrix_ref a, optimize_options const& o = {},
                                  cpu const& where = {});
-/// a in the best layout.
+/// a in the best layout. Offsets wider than the indices become as narrow, if they fit.
 optimized optimize(matrix_ref a, optimize_options const& o = {}, cpu const& where = {});
 
+namespace detail {
+template <matrix A, class F>
+decltype(auto) with_ref(A const& a, F&& f) {
+  auto const view = view_of(a);
+  if constexpr (std::is_same_v<decltype(view), matrix_ref const>)
+    return f(view);
+  else
+    return f(matrix_ref(view));
+}
+} // namespace detail
+
+/// Of an owner, a view or any_matrix.
+template <matrix A>
+std::vector<candidate> recommend(A const& a, optimize_options const& o = {},
+                                 cpu const& where = {}) {
+  return detail::with_ref(a, [&](matrix_ref m) { return recommend(m, o, where); });
+}
 template <matrix A>
 optimized optimize(A const& a, optimize_options const& o = {}, cpu const& where = {}) {
-  auto const view = detail::view_of(a);
-  if constexpr (std::is_same_v<decltype(view), matrix_ref const>)
-    return optimize(view, o, where);
-  else
-    return optimize(matrix_ref(view), o, where);
+  return detail::with_ref(a, [&](matrix_ref m) { return optimize(m, o, where); });
 }
 
 } // namespace tulle

@@ -2,10 +2,14 @@
 
 /// What products of matrices may add and multiply by instead of + and *. A semiring is any type
 /// with const add(a, b) and multiply(a, b); an entry is the sum of its products from left to right,
-/// so no zero is needed.
+/// so no zero is needed. Dense results do need one, for rows without entries: zero(v), what add
+/// leaves others alone by, of v's type.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <concepts>
 #include <cstdint>
+#include <limits>
 
 namespace tulle {
 
@@ -33,6 +37,10 @@ struct plus_times {
   constexpr V multiply(V a, V b) const {
     return a * b;
   }
+  template <class V>
+  constexpr V zero(V) const {
+    return V(0);
+  }
 };
 /// Is there a path: 1 where neither is 0.
 struct or_and {
@@ -44,6 +52,10 @@ struct or_and {
   template <class V>
   constexpr V multiply(V a, V b) const {
     return a != V(0) && b != V(0) ? V(1) : V(0);
+  }
+  template <class V>
+  constexpr V zero(V) const {
+    return V(0);
   }
 };
 /// The shortest path.
@@ -57,6 +69,11 @@ struct min_plus {
   constexpr V multiply(V a, V b) const {
     return a + b;
   }
+  template <class V>
+  constexpr V zero(V) const {
+    return std::numeric_limits<V>::has_infinity ? std::numeric_limits<V>::infinity()
+                                                : std::numeric_limits<V>::max();
+  }
 };
 /// How many paths: every pair of entries counts 1, whatever they are.
 struct plus_pair {
@@ -68,6 +85,25 @@ struct plus_pair {
   template <class V>
   constexpr V multiply(V, V) const {
     return V(1);
+  }
+  template <class V>
+  constexpr V zero(V) const {
+    return V(0);
+  }
+};
+/// The most probable path: of values that are not negative, so that 0 is its zero.
+struct max_times {
+  template <class V>
+  constexpr V add(V a, V b) const {
+    return a < b ? b : a;
+  }
+  template <class V>
+  constexpr V multiply(V a, V b) const {
+    return a * b;
+  }
+  template <class V>
+  constexpr V zero(V) const {
+    return V(0);
   }
 };
 

@@ -36,8 +36,7 @@ struct spgemm_stages_deleter {
 } // namespace detail
 
 /// What spgemm computes once per two patterns: C's, and how each row is computed. It keeps its
-/// result, whose values each call renews. Index arrays at another address are compared by their
-/// hash, once; changing them in place is not noticed.
+/// result, whose values each call renews. A call tells other patterns as with spmv_plan.
 template <class V, class I, class O>
 class spgemm_plan : public plan {
 public:
@@ -53,10 +52,16 @@ public:
   std::size_t bytes() const noexcept;
 
   csr<V, I, O> const& run(csr_view<V, I, O> a, csr_view<V, I, O> b);
+  /// errc::bad_structure where a and b are not of the plan's patterns: all indices are read.
+  void check(csr_view<V, I, O> a, csr_view<V, I, O> b);
+  /// Makes the plan anew, for a and b.
+  void rebind(csr_view<V, I, O> a, csr_view<V, I, O> b) {
+    *this = spgemm_plan(where_, a, b, options_);
+  }
 
 private:
   void make(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b);
-
+  void check_shape(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) const;
   where where_;
   spgemm_options options_;
   bool a_canonical_ = true, b_canonical_ = true;
@@ -77,8 +82,8 @@ csr<V, I, O> spgemm(where const& w, V alpha, csr_view<V, I, O> a, csr_view<V, I,
 template <detail::hub_operand A, detail::hub_operand B>
 auto spgemm(where const& w, A const& a, B const& b, spgemm_options o = {}) {
   detail::limited const space("spgemm", w);
-  auto const of_a = detail::hub_of(a, space.counted());
-  auto const of_b = detail::hub_of(b, space.counted());
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  auto const of_b = detail::built_hub_of(b, space.counted());
   return detail::spgemm(w, of_a.view, of_b.view, o, space.taken());
 }
 /// The same where the data is.
@@ -99,9 +104,9 @@ template <detail::hub_operand A, detail::hub_operand B, detail::hub_operand D>
 auto spgemm(where const& w, value_t<A> alpha, A const& a, B const& b, value_t<A> beta, D const& d,
             spgemm_options o = {}) {
   detail::limited const space("spgemm", w);
-  auto const of_a = detail::hub_of(a, space.counted());
-  auto const of_b = detail::hub_of(b, space.counted());
-  auto const of_d = detail::hub_of(d, space.counted());
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  auto const of_b = detail::built_hub_of(b, space.counted());
+  auto const of_d = detail::built_hub_of(d, space.counted());
   return detail::spgemm(w, alpha, of_a.view, of_b.view, beta, of_d.view, o, space.taken());
 }
 /// The same where the data is.

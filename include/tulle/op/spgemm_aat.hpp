@@ -25,7 +25,7 @@ csr<V, I, O> spgemm_aat(where const& w, csr_view<V, I, O> a, aat_options o, std:
 template <detail::hub_operand A>
 auto spgemm_aat(where const& w, A const& a, aat_options o = {}) {
   detail::limited const space("spgemm_aat", w);
-  auto const of_a = detail::hub_of(a, space.counted());
+  auto const of_a = detail::built_hub_of(a, space.counted());
   return detail::spgemm_aat(w, of_a.view, o, space.taken());
 }
 /// The same where the data is.

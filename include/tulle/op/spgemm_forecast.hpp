@@ -39,8 +39,8 @@ template <detail::hub_operand A, detail::hub_operand B>
 product_forecast spgemm_forecast(where const& w, A const& a, B const& b,
                                  std::size_t samples = 1000) {
   detail::limited const space("spgemm_forecast", w);
-  auto const of_a = detail::hub_of(a, space.counted());
-  auto const of_b = detail::hub_of(b, space.counted());
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  auto const of_b = detail::built_hub_of(b, space.counted());
   return detail::spgemm_forecast(w, of_a.view, of_b.view, samples, space.taken());
 }
 template <detail::hub_operand A, detail::hub_operand B>

@@ -2,6 +2,8 @@
 
 /// How the rows of a sparse product are computed. All methods give the same bits.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstddef>
 #include <cstdint>
 

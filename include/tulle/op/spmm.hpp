@@ -49,6 +49,18 @@ public:
   template <matrix_on_device A, class B, class C>
   spmm_plan(cpu const&, A const&, B const&, C const&) = delete;
 
+  /// errc::bad_structure, or errc::shape_mismatch, where a is not of the pattern that the plan was
+  /// made for: all indices are read. On a device: where it has other arrays.
+  template <matrix_anywhere A>
+  void check(A const& a) {
+    detail::with_operand(detail::view_of(a), [&](detail::spmv_operand o) { check_operand(o); });
+  }
+  /// Makes the plan anew, for a, with the policy and the shapes that it has.
+  template <matrix_anywhere A>
+  void rebind(A const& a) {
+    detail::with_operand(detail::view_of(a), [&](detail::spmv_operand o) { rebind_to(o); });
+  }
+
   struct state; // what the kernel sees: src/op/spmm.cpp
   ~spmm_plan();
   spmm_plan(spmm_plan&&) noexcept;
@@ -63,6 +75,8 @@ public:
   std::size_t bytes() const noexcept;
 
 private:
+  void check_operand(detail::spmv_operand a);
+  void rebind_to(detail::spmv_operand a);
   state* state_ = nullptr;
 };
 

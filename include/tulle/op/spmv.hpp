@@ -33,64 +33,6 @@ struct spmv_operand {
   bool transposed = false;
 };
 
-/// Where an operation runs that is not told: where the data is.
-template <matrix_anywhere A>
-where home() {
-  if constexpr (matrix_on_device<A>)
-    return cuda{};
-  else
-    return cpu{};
-}
-
-} // namespace detail
-
-/// What spmv computes once per pattern: the kernel, its partition, its workspace. Any matrix of the
-/// same format, type and pattern may be multiplied with it. Where the kernel relies on the pattern,
-/// index arrays at another address are compared with it by their hash, once; changing the indices
-/// in place is not noticed.
-class spmv_plan : public plan {
-public:
-  template <matrix_anywhere A>
-  explicit spmv_plan(A const& a, spmv_options o = {}) : spmv_plan(detail::home<A>(), a, o) {}
-  template <matrix_anywhere A>
-  spmv_plan(where const& w, A const& a, spmv_options o = {});
-  template <matrix_on_device A>
-  spmv_plan(cpu const&, A const&, spmv_options = {}) = delete;
-
-  struct state; // what the kernel sees: src/kernel/spmv.hpp
-  ~spmv_plan();
-  spmv_plan(spmv_plan&&) noexcept;
-  spmv_plan& operator=(spmv_plan&&) noexcept;
-  state& get() const {
-    if (!state_)
-      fail(errc::bad_structure, "spmv: the plan was moved from");
-    return *state_;
-  }
-
-private:
-  void make(where const& w, detail::spmv_operand a, spmv_options o);
-  state* state_ = nullptr;
-};
-
-namespace detail {
-
-/// Which value type the scalars and vectors have.
-enum class value_kind : std::uint8_t { f32, f64, c32, c64 };
-/// A value type of types.def; an int or a long double must not pass for one of its size.
-template <class V>
-concept built_value = std::is_same_v<V, float> || std::is_same_v<V, double> ||
-    std::is_same_v<V, std::complex<float>> || std::is_same_v<V, std::complex<double>>;
-template <built_value V>
-inline constexpr value_kind kind_of = std::is_same_v<V, float>                 ? value_kind::f32
-                                      : std::is_same_v<V, double>              ? value_kind::f64
-                                      : std::is_same_v<V, std::complex<float>> ? value_kind::c32
-                                                                               : value_kind::c64;
-
-/// The door into the library: checks, plans where no plan is given, runs.
-void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
-          void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size,
-          spmv_options o = {});
-
 // Declared before any body: wrappers may stand on each other in either order.
 template <class View, class F>
 decltype(auto) with_operand(transposed_view<View> const& a, F&& f, bool transposed = false);
@@ -113,6 +55,85 @@ template <class View, class V, class F>
 decltype(auto) with_operand(scaled_view<View, V> const& a, F&& f, bool transposed) {
   return with_operand(a.base, static_cast<F&&>(f), transposed);
 }
+
+/// Where an operation runs that is not told: where the data is.
+template <matrix_anywhere A>
+where home() {
+  if constexpr (matrix_on_device<A>)
+    return cuda{};
+  else
+    return cpu{};
+}
+
+} // namespace detail
+
+/// What spmv computes once per pattern: the kernel, its partition, its workspace. Any matrix of the
+/// same format, type and pattern may be multiplied with it. Each call looks where the arrays lie,
+/// at the owner's serial number and at a few indices; where these are new and the kernel relies on
+/// the pattern, all indices are compared by their hash, once, and another pattern is an error.
+/// check() compares all of them now; only it finds every change of indices in place.
+class spmv_plan : public plan {
+public:
+  template <matrix_anywhere A>
+  explicit spmv_plan(A const& a, spmv_options o = {}) : spmv_plan(detail::home<A>(), a, o) {}
+  template <matrix_anywhere A>
+  spmv_plan(where const& w, A const& a, spmv_options o = {});
+  template <matrix_on_device A>
+  spmv_plan(cpu const&, A const&, spmv_options = {}) = delete;
+
+  /// errc::bad_structure, or errc::shape_mismatch, where a is not of the pattern that the plan was
+  /// made for: all indices are read. On a device: where it has other arrays.
+  template <matrix_anywhere A>
+  void check(A const& a) {
+    detail::with_operand(detail::view_of(a), [&](detail::spmv_operand o) { check_operand(o); });
+  }
+  /// Makes the plan anew, for a, with the policy and the options that it has.
+  template <matrix_anywhere A>
+  void rebind(A const& a) {
+    detail::with_operand(detail::view_of(a), [&](detail::spmv_operand o) { rebind_to(o); });
+  }
+
+  struct state; // what the kernel sees: src/kernel/spmv.hpp
+  ~spmv_plan();
+  spmv_plan(spmv_plan&&) noexcept;
+  spmv_plan& operator=(spmv_plan&&) noexcept;
+  state& get() const {
+    if (!state_)
+      fail(errc::bad_structure, "spmv: the plan was moved from");
+    return *state_;
+  }
+
+private:
+  void make(where const& w, detail::spmv_operand a, spmv_options o);
+  void check_operand(detail::spmv_operand a);
+  void rebind_to(detail::spmv_operand a);
+  state* state_ = nullptr;
+};
+
+namespace detail {
+
+/// Which value type the scalars and vectors have.
+enum class value_kind : std::uint8_t { f32, f64, c32, c64 };
+/// A value type of types.def; an int or a long double must not pass for one of its size.
+template <class V>
+concept built_value = std::is_same_v<V, float> || std::is_same_v<V, double> ||
+    std::is_same_v<V, std::complex<float>> || std::is_same_v<V, std::complex<double>>;
+template <class V>
+constexpr value_kind built_kind() {
+  static_assert(built_value<V>, "tulle is not built for this value type; it is for float, double, "
+                                "std::complex<float> and std::complex<double>");
+  return std::is_same_v<V, float>                 ? value_kind::f32
+         : std::is_same_v<V, double>              ? value_kind::f64
+         : std::is_same_v<V, std::complex<float>> ? value_kind::c32
+                                                  : value_kind::c64;
+}
+template <class V>
+inline constexpr value_kind kind_of = built_kind<V>();
+
+/// The door into the library: checks, plans where no plan is given, runs.
+void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
+          void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size,
+          spmv_options o = {});
 
 /// The product of the factors of all scaled() around a matrix.
 template <class V, class View>

@@ -3,6 +3,8 @@
 /// How a product is computed, where a format has more than one way. All give the product within
 /// rounding, each the same bits for every number of threads; between methods bits may differ.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstddef>
 #include <cstdint>
 

@@ -20,8 +20,7 @@ struct transpose_options {
 };
 
 /// What transpose computes once per pattern: where each entry goes. It keeps its result, whose
-/// values each call renews. Index arrays at another address are compared by their hash, once;
-/// changing them in place is not noticed.
+/// values each call renews. A call tells another pattern as with spmv_plan.
 template <class V, class I, class O>
 class transpose_plan : public plan {
 public:
@@ -36,10 +35,14 @@ public:
   csr<V, I, O> const& result() const noexcept { return result_; }
 
   csr<V, I, O> const& run(csr_view<V, I, O> a);
+  /// errc::bad_structure where a is not of the plan's pattern: all indices are read.
+  void check(csr_view<V, I, O> a);
+  /// Makes the plan anew, for a.
+  void rebind(csr_view<V, I, O> a) { *this = transpose_plan(where_, a, options_); }
 
 private:
   void make(csr_view<V, I, O> const& a);
-
+  void check_shape(csr_view<V, I, O> const& a) const;
   where where_;
   transpose_options options_;
   detail::known_pattern a_;
@@ -54,7 +57,7 @@ csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o)
 template <detail::hub_operand A>
 auto transpose(where const& w, A const& a, transpose_options o = {}) {
   detail::limited const space("transpose", w);
-  auto const of_a = detail::hub_of(a, space.counted());
+  auto const of_a = detail::built_hub_of(a, space.counted());
   return detail::transpose(space.rest(w), of_a.view, o);
 }
 /// The same where the data is.

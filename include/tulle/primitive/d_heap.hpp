@@ -13,6 +13,8 @@
 /// From   Liu, thesis 2015, sec. 4.6, algorithms 19-20. The bridge of the ad-heap, which defers
 ///        stores from a GPU to a CPU beside it, has no use where one core does both.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstddef>
 #include <cstdint>
 

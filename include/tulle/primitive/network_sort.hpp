@@ -8,6 +8,8 @@
 ///        the missing entries is already in its place. The odd-even form is Knuth, vol. 3, sec.
 ///        5.2.2, algorithm M.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstddef>
 
 namespace tulle::primitive {

@@ -52,7 +52,7 @@ radix_entry<K, V>* sort_digits(radix_entry<K, V>* from, radix_entry<K, V>* to, s
   using entry = radix_entry<K, V>;
   constexpr int most = (8 * static_cast<int>(sizeof(K)) + digit_bits - 1) / digit_bits;
   int const passes = (bits + digit_bits - 1) / digit_bits;
-  std::uint32_t count[most][digits];
+  std::uint32_t count[static_cast<std::size_t>(most)][digits];
   for (int p = 0; p < passes; ++p)
     for (std::uint32_t& c : count[p])
       c = 0;

@@ -7,6 +7,8 @@
 ///
 /// From   Liu, thesis 2015, sec. 4.4.1.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstddef>
 
 namespace tulle::primitive {

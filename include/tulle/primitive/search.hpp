@@ -2,6 +2,8 @@
 
 /// Binary search of one key and of many.
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstddef>
 
 namespace tulle::primitive {

@@ -5,6 +5,8 @@
 ///     a  1 3 5 8      intersection of a, b:  (1, 0) (3, 2), positions of 3 and 8
 ///     b  3 4 8        union_:                1 3 4 5 8
 #pragma once
+#include "tulle/version.hpp"
+
 #include <cstddef>
 
 namespace tulle::primitive {

@@ -19,6 +19,12 @@ struct scaled_view {
   V factor;
 };
 
+/// A^H, which spmv and spmm take (op/adjoint.hpp), and nothing else.
+template <class View>
+struct adjoint_view {
+  View base;
+};
+
 namespace detail {
 
 template <class A>
@@ -32,6 +38,11 @@ auto view_of(A const& a) {
 }
 template <class A>
 using view_type = decltype(view_of(std::declval<A const&>()));
+
+/// What keeps the arrays itself: a view of a temporary one would outlive them.
+template <class A>
+concept keeps_arrays = owner_traits<A>::is_owner || std::is_base_of_v<any_matrix, A> ||
+    std::is_same_v<A, device_matrix>;
 
 /// The value type of an operand; void where only run time tells.
 template <class View>
@@ -95,6 +106,8 @@ template <matrix_anywhere A>
 auto transposed(A const& a) {
   return transposed_view<detail::view_type<A>>{detail::view_of(a)};
 }
+template <detail::keeps_arrays A>
+void transposed(A const&&) = delete;
 
 /// factor * A.
 template <matrix_anywhere A>
@@ -102,5 +115,18 @@ requires(!std::is_void_v<value_t<A>>) auto scaled(A const& a,
                                                   std::type_identity_t<value_t<A>> factor) {
   return scaled_view<detail::view_type<A>, value_t<A>>{detail::view_of(a), factor};
 }
+template <detail::keeps_arrays A, class V>
+void scaled(A const&&, V const&) = delete;
+
+/// The conjugate transpose; transposed(a) where values are known to be real.
+template <matrix_anywhere A>
+auto adjoint(A const& a) {
+  if constexpr (std::is_floating_point_v<value_t<A>>)
+    return transposed(a);
+  else
+    return adjoint_view<detail::view_type<A>>{detail::view_of(a)};
+}
+template <detail::keeps_arrays A>
+void adjoint(A const&&) = delete;
 
 } // namespace tulle

@@ -3,6 +3,7 @@
 /// A borrowed dense vector.
 #pragma once
 #include "tulle/core/space.hpp"
+#include "tulle/view/detail/contiguous.hpp"
 
 #include <cstddef>
 #include <type_traits>
@@ -21,19 +22,36 @@ inline constexpr space space_of = space::host;
 template <class T, space S>
 inline constexpr space space_of<vector_view<T, S>> = S;
 
+/// Something with data() and size() whose data() may be read or written as T.
+template <class Container, class T, space S>
+concept lends_vector = std::is_convertible_v<decltype(std::declval<Container&>().data()), T*> &&
+    std::is_convertible_v<decltype(std::declval<Container&>().size()), std::size_t> &&
+    space_of<std::remove_cvref_t<Container>>
+== S;
+
 } // namespace detail
 
 /// Pointer and size. Made implicitly from anything with data() and size(): std::vector, std::span,
-/// tulle::array.
+/// tulle::array, a vector of Eigen; and from a C array. Elements follow one another: what has gaps,
+/// like the row of a matrix stored by columns, or more than one row and column is refused, when
+/// compiling where the type tells.
 template <class T, space S>
 class vector_view {
 public:
   vector_view() = default;
   vector_view(T* data, std::size_t size) : data_(data), size_(size) {}
   template <class Container>
-  requires(std::is_convertible_v<decltype(std::declval<Container&>().data()), T*>&&
-               detail::space_of<std::remove_cvref_t<Container>> == S) vector_view(Container&& c)
-      : data_(c.data()), size_(c.size()) {}
+  requires(detail::lends_vector<Container, T, S> &&
+           !detail::is_never_a_vector<std::remove_cvref_t<Container>>()) vector_view(Container&& c)
+      : data_(c.data()), size_(static_cast<std::size_t>(c.size())) {
+    detail::check_vector(c);
+  }
+  template <class Container>
+  requires(detail::lends_vector<Container, T, S>&&
+               detail::is_never_a_vector<std::remove_cvref_t<Container>>()) vector_view(Container&&)
+  = delete; // its elements do not follow one another
+  template <std::size_t n>
+  vector_view(T (&elements)[n]) requires(S == space::host) : data_(elements), size_(n) {}
 
   T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }

@@ -225,18 +225,19 @@ void each_tile(std::int64_t columns, F const& f) {
 
 /// B's columns from j on, `columns` of them, with rows side by side.
 template <class V>
-void pack(detail::dense_ref const& b, std::int64_t j, std::int64_t columns, V* to) {
+void pack(detail::dense_ref const& b, std::int64_t j, std::int64_t columns, int threads, V* to) {
   constexpr std::int64_t block = 64; // rows: 16 KiB of a widest tile, which stay in the cache
   auto const rows = static_cast<std::int64_t>(b.rows);
   V const* const from = static_cast<V const*>(b.data) + static_cast<std::size_t>(j) * b.col_stride;
-#pragma omp for schedule(static)
-  for (std::int64_t first = 0; first < rows; first += block) {
-    std::int64_t const end = first + block < rows ? first + block : rows;
-    for (std::int64_t c = 0; c < columns; ++c)
-      for (std::int64_t i = first; i < end; ++i)
-        to[i * columns + c] = from[static_cast<std::size_t>(i) * b.row_stride +
-                                   static_cast<std::size_t>(c) * b.col_stride];
-  }
+  parallel_for((rows + block - 1) / block, threads, [=](std::int64_t begin, std::int64_t last) {
+    for (std::int64_t first = begin * block; first < rows && first < last * block; first += block) {
+      std::int64_t const end = first + block < rows ? first + block : rows;
+      for (std::int64_t c = 0; c < columns; ++c)
+        for (std::int64_t i = first; i < end; ++i)
+          to[i * columns + c] = from[static_cast<std::size_t>(i) * b.row_stride +
+                                     static_cast<std::size_t>(c) * b.col_stride];
+    }
+  });
 }
 
 /// A piece of a long row.
@@ -354,13 +355,11 @@ void multiply(V alpha, Rows const& a, detail::dense_ref const& b, V beta,
     };
     chunk_queue queue(shares, p.threads, w.chunks);
     std::int64_t parts = 0, taken = 0;
-#pragma omp parallel num_threads(p.threads)
-    {
-      if (w.packs)
-        pack(b, j0, columns, packed);
+    if (w.packs)
+      pack(b, j0, columns, p.threads, packed);
+    parallel(p.threads, [&](int t) {
       piece<V, I> list[list_pieces];
       Rows mine = a;
-      int const t = omp_get_thread_num();
       for (std::int64_t u; (u = queue.take(t)) >= 0;) {
         int n = 0;
         for (std::int64_t k = first[u]; k < first[u + 1]; ++k) {
@@ -383,24 +382,27 @@ void multiply(V alpha, Rows const& a, detail::dense_ref const& b, V beta,
       }
       if (streams)
         hwy::FlushStream();
-#pragma omp barrier
-      if (parts > 0) {
-        for (std::int64_t q; (q = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED)) < parts;) {
-          auto const [i, from] = part[q];
-          std::int64_t const size = mine.size(i);
-          int const n =
-              mine.cut(i, from, from + long_piece < size ? from + long_piece : size, list);
-          list[n - 1].c = sums + q * columns;
-          run(list, n, into_sums);
-        }
-#pragma omp barrier
-#pragma omp for schedule(static)
-        for (std::int64_t q = 0; q < parts; ++q)
-          if (part[q].from == 0)
-            join(sums + q * columns, parts_of(mine.size(part[q].row)), columns, o,
-                 out + static_cast<std::size_t>(part[q].row) * c.row_stride);
+    });
+    if (parts == 0)
+      continue;
+    parallel(p.threads, [&](int) {
+      piece<V, I> list[list_pieces];
+      Rows mine = a;
+      for (std::int64_t q; (q = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED)) < parts;) {
+        auto const [i, from] = part[q];
+        std::int64_t const size = mine.size(i);
+        int const n = mine.cut(i, from, from + long_piece < size ? from + long_piece : size, list);
+        list[n - 1].c = sums + q * columns;
+        run(list, n, into_sums);
       }
-    }
+    });
+    parallel_for(parts, p.threads, [&](std::int64_t begin, std::int64_t end) {
+      Rows mine = a;
+      for (std::int64_t q = begin; q < end; ++q)
+        if (part[q].from == 0)
+          join(sums + q * columns, parts_of(mine.size(part[q].row)), columns, o,
+               out + static_cast<std::size_t>(part[q].row) * c.row_stride);
+    });
   }
 }
 

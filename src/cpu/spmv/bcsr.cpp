@@ -227,9 +227,7 @@ void multiply_blocks(V alpha, bcsr_view<V, I, O> const& a, V const* x, V beta, V
                               reinterpret_cast<tile_ends<V>*>(work)};
   chunk_queue queue(reinterpret_cast<share*>(work + layout.shares_at), p.threads, layout.chunks);
   auto const run = with_blocks<V, I>(a.height, a.width, tile_for<V, I, O>());
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
     std::int64_t i = 0;
     std::int64_t k = 0;
     std::int64_t previous = -1;
@@ -242,7 +240,7 @@ void multiply_blocks(V alpha, bcsr_view<V, I, O> const& a, V const* x, V beta, V
       for (std::int64_t tile = first; tile < layout.first_tile(chunk + 1); ++tile)
         run(q, tile, i, k);
     }
-  }
+  });
   V sum[side] = {};
   for (std::int64_t tile = 0; tile < layout.tiles; ++tile) {
     tile_ends<V> const& ends = q.ends[tile];

@@ -180,7 +180,7 @@ void multiply_symmetric_bcsr(V alpha, bcsr_view<V, I, O> const& a, V const* x, V
                                        a.rows,      a.blocks,    a.height, alpha,
                                        beta,        beta == V{}, x,        y};
   multiply_symmetric(std::int64_t(a.height), a.rows, y, p,
-                     [&](std::int64_t i, std::int64_t end, std::int64_t first_row, V* window) {
+                     [&](std::int64_t i, std::int64_t end, std::int64_t first_row, V* window, int) {
                        by_side[a.height - 2](q, i, end, first_row, window);
                      });
 }

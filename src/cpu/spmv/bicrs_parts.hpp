@@ -116,9 +116,7 @@ void multiply_parts(V alpha, View const& a, V const* x, V beta, V* y, int copies
   parts_layout<V> const layout(p.info[0], copies, p.threads);
   bool const overwrite = beta == V{};
   chunk_queue queue(static_cast<share*>(p.work), p.threads, parts);
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
     V* const sum = reinterpret_cast<V*>(static_cast<char*>(p.work) + layout.at) +
                    static_cast<std::size_t>(t) * layout.sums;
     for (std::int64_t i = 0; i < p.info[0]; ++i)
@@ -132,7 +130,7 @@ void multiply_parts(V alpha, View const& a, V const* x, V beta, V* y, int copies
         sum[i] = V{}; // for the next part
       }
     }
-  }
+  });
 }
 
 } // namespace

@@ -150,17 +150,16 @@ void multiply_runs_of(V alpha, View const& a, Rows const& rows, V const* x, V be
   auto* const ends = static_cast<run_ends<V>*>(p.work);
   chunk_queue queue(reinterpret_cast<share*>(static_cast<char*>(p.work) + layout.shares_at),
                     p.threads, layout.chunks);
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
+    auto const mine = q; // its numbers in registers, whatever is written to y
     for (std::int64_t c; (c = queue.take(t)) >= 0;)
       for (std::int64_t tile = layout.tiles * c / layout.chunks;
            tile < layout.tiles * (c + 1) / layout.chunks; ++tile) {
         std::int64_t const begin = tile * layout.blocks;
         std::int64_t const left = a.blocks - begin;
-        q.tile(begin, begin + (left < layout.blocks ? left : layout.blocks), ends[tile]);
+        mine.tile(begin, begin + (left < layout.blocks ? left : layout.blocks), ends[tile]);
       }
-  }
+  });
   V sum[side] = {};
   for (std::int64_t tile = 0; tile < layout.tiles; ++tile) {
     run_ends<V> const& left = ends[tile];

@@ -96,9 +96,7 @@ void multiply_blocks(V alpha, brc_view<V, I, O> const& a, V const* x, V beta, V*
                     p.threads, parts);
   std::int64_t const begun = a.levels > 0 ? static_cast<std::int64_t>(a.level_rows[0]) : 0;
   std::int64_t const joined = a.levels > 1 ? static_cast<std::int64_t>(a.level_rows[1]) : 0;
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const thread = omp_get_thread_num();
+  parallel(p.threads, [&](int thread) {
     V sum[detail::most_chunk];
     for (std::int64_t c; (c = queue.take(thread)) >= 0;) {
       auto b = static_cast<std::size_t>(blocks / parts * c + blocks % parts * c / parts);
@@ -124,12 +122,15 @@ void multiply_blocks(V alpha, brc_view<V, I, O> const& a, V const* x, V beta, V*
             later[at + static_cast<std::int64_t>(block.first + r)] = sum[r];
       }
     }
-#pragma omp for schedule(static) nowait
-    for (std::int64_t q = begun; q < static_cast<std::int64_t>(a.rows); ++q) // rows of no entries
-      update(y + a.perm[q], alpha, V{}, beta, overwrite);
-#pragma omp barrier
-#pragma omp for schedule(dynamic, 64)
-    for (std::int64_t q = 0; q < joined; ++q) {
+  });
+  std::int64_t const empty = static_cast<std::int64_t>(a.rows) - begun;
+  if (empty > 0)
+    parallel_for(empty, p.threads, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t q = begun + first; q < begun + last; ++q) // rows of no entries
+        update(y + a.perm[q], alpha, V{}, beta, overwrite);
+    });
+  if (joined > 0)
+    parallel_each(joined, 64, p.threads, [&](std::int64_t q, int) {
       V& to = y[a.perm[q]];
       std::int64_t at = 0;
       for (std::int64_t t = 1; t < static_cast<std::int64_t>(a.levels) && q < a.level_rows[t];
@@ -137,8 +138,7 @@ void multiply_blocks(V alpha, brc_view<V, I, O> const& a, V const* x, V beta, V*
         to = mul_add(alpha, later[at + q], to);
         at += a.level_rows[t];
       }
-    }
-  }
+    });
 }
 
 template <class V, class I, class O>

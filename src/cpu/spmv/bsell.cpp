@@ -206,9 +206,8 @@ void multiply(product<V, I, O> const& q, plan_view const& p) {
                                                    : run_slice<V, I, O>;
   auto const slices = static_cast<std::int64_t>(a.slices());
   std::int64_t const piece = slices / (pieces * p.threads) + 1;
-#pragma omp parallel for num_threads(p.threads) schedule(dynamic, piece)
-  for (std::int64_t s = 0; s < slices; ++s)
-    run(q, static_cast<std::size_t>(s));
+  parallel_each(slices, piece, p.threads,
+                [&](std::int64_t s, int) { run(q, static_cast<std::size_t>(s)); });
 }
 
 /// f(row, column, value) for each entry of slices [begin, end).

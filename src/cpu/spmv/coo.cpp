@@ -22,9 +22,13 @@ std::size_t prepare(coo_view<V, I, O> const& a, plan_view& p) {
   I const* const target = p.transposed ? a.col : a.row;
   std::int64_t const nnz = a.nnz;
   int unsorted = 0;
-#pragma omp parallel for num_threads(p.threads) schedule(static) reduction(| : unsorted)
-  for (std::int64_t k = 1; k < nnz; ++k)
-    unsorted |= target[k] < target[k - 1];
+  parallel_for(nnz, p.threads, [&](std::int64_t begin, std::int64_t end) {
+    int here = 0; // no branch an entry
+    for (std::int64_t k = begin > 0 ? begin : 1; k < end; ++k)
+      here |= target[k] < target[k - 1];
+    if (here)
+      __atomic_store_n(&unsorted, 1, __ATOMIC_RELAXED);
+  });
   if (unsorted)
     return prepare_scatter<V>(target, nnz, p);
   p.one_pattern = true;
@@ -39,19 +43,14 @@ void multiply_runs(V alpha, I const* target, I const* source, V const* val, std:
   std::int64_t const tiles = (nnz + tile_steps - 1) / tile_steps;
   V* const head = static_cast<V*>(p.work); // piece of a run that another thread began
   bool const overwrite = beta == V{};
-  int team = 1;
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
-    int const n = omp_get_num_threads();
-    if (t == 0)
-      team = n;
-#pragma omp for schedule(static)
-    for (std::int64_t i = 0; i < targets; ++i)
+  int const team = p.threads;
+  parallel_for(targets, team, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
       y[i] = overwrite ? V{} : beta * y[i];
-    // The implicit barrier: runs may lie in rows that another thread has just set.
-    std::int64_t const first = tiles * t / n;
-    std::int64_t const last = tiles * (t + 1) / n;
+  });
+  parallel(team, [&](int t) {
+    std::int64_t const first = tiles * t / team;
+    std::int64_t const last = tiles * (t + 1) / team;
     bool foreign =
         first > 0 && first < last && target[first * tile_steps] == target[first * tile_steps - 1];
     for (std::int64_t tile = first; tile < last; ++tile) {
@@ -71,7 +70,7 @@ void multiply_runs(V alpha, I const* target, I const* source, V const* val, std:
         k = e;
       }
     }
-  }
+  });
   for (int t = 1; t < team; ++t) {
     std::int64_t const last = tiles * (t + 1) / team;
     std::int64_t tile = tiles * t / team;

@@ -375,9 +375,7 @@ void multiply(product<V, I, O> const& m, plan_view const& p) {
   chunk_queue queue(
       reinterpret_cast<share*>(static_cast<char*>(p.work) + blocks_layout<V>::shares_at(m.a.nnz)),
       p.threads, layout.chunks);
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
     alignas(64) V sums[most_sums];
     for (int i = 0; i < m.a.omega; ++i)
       sums[i] = V{};
@@ -401,7 +399,7 @@ void multiply(product<V, I, O> const& m, plan_view const& p) {
         ends[b].head = state.foreign ? state.open : state.head;
         ends[b].tail = state.open;
       }
-  }
+  });
   // Rows that blocks share, piece by piece in order.
   V sum{};
   for (std::int64_t b = 0; b < layout.blocks; ++b) {
@@ -463,9 +461,10 @@ void spmv(V alpha, csr5_view<V, I, O> const& a, V const* x, V beta, V* y, plan_v
   if (a.rows > a.nnz) {
     std::int64_t const rows = a.rows;
     bool const overwrite = m.overwrite;
-#pragma omp parallel for num_threads(p.threads) schedule(static)
-    for (std::int64_t i = 0; i < rows; ++i)
-      y[i] = overwrite ? V{} : beta * y[i];
+    parallel_for(rows, p.threads, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        y[i] = overwrite ? V{} : beta * y[i];
+    });
     m.beta = 1;
     m.overwrite = false;
     m.is_filled = true;

@@ -289,9 +289,7 @@ void multiply_segments(V alpha, dynamic_view<V, I> const& a, V const* x, V beta,
   deal_groups(a, w.chunks, first_group, long_row);
   std::int64_t const pieces = cut_long_rows(a, w.groups, piece);
   chunk_queue queue(reinterpret_cast<share*>(work + w.shares_at), p.threads, w.chunks + pieces);
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
     for (std::int64_t u; (u = queue.take(t)) >= 0;) {
       if (u < w.chunks) {
         for (std::int64_t g = first_group[u]; g < first_group[u + 1]; ++g)
@@ -303,7 +301,7 @@ void multiply_segments(V alpha, dynamic_view<V, I> const& a, V const* x, V beta,
       std::int64_t const end = r.first + piece_entries;
       sums[u - w.chunks] = fragments(a, x, r.row, r.first, end < n ? end : n, ahead);
     }
-  }
+  });
   for (std::int64_t q = 0; q < pieces;) {
     std::int64_t const row = piece[q].row;
     V sum = sums[q];

@@ -330,9 +330,7 @@ void multiply(dia_call<V, I, O> const& c, plan_view const& p) {
   std::int64_t const most = std::int64_t{p.threads} * chunks_per_thread;
   std::int64_t const chunks = blocks < most ? blocks : most;
   chunk_queue queue(static_cast<share*>(p.work), p.threads, chunks);
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
     for (std::int64_t chunk; (chunk = queue.take(t)) >= 0;) {
       std::int64_t const b = chunk_begin(c, chunk, chunks);
       std::int64_t const end = chunk_begin(c, chunk + 1, chunks);
@@ -349,7 +347,7 @@ void multiply(dia_call<V, I, O> const& c, plan_view const& p) {
     }
     if (c.stream)
       hwy::FlushStream();
-  }
+  });
 }
 
 } // namespace

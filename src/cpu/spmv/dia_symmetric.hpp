@@ -290,23 +290,23 @@ void multiply_symmetric_dia(dia_call<V, I, O> const& c, plan_view p) {
   std::int64_t const room = p.info[0] > 0 ? slide_room(c.a) : 0;
   V* const buffers = static_cast<V*>(p.work);
   p.work = buffers + p.threads * room;
-  multiply_symmetric(c.height, c.rows, c.y, p,
-                     [&](std::int64_t b, std::int64_t end, std::int64_t first_row, V* window) {
-                       bool const slides = c.stream && c.height >= lanes;
-                       dia_slide<V> const slide{buffers + omp_get_thread_num() * room,
-                                                slides ? room : 0, slide_reach(c.a), c.aligned,
-                                                first_row};
-                       if (c.height % (strip_vectors * lanes) == 0)
-                         symmetric_blocks<strip_vectors>(c, b, end, first_row, window, slide);
-                       else if (c.height % (strip_vectors / 2 * lanes) == 0)
-                         symmetric_blocks<strip_vectors / 2>(c, b, end, first_row, window, slide);
-                       else if (c.height % lanes == 0)
-                         symmetric_blocks<1>(c, b, end, first_row, window, slide);
-                       else
-                         symmetric_blocks<0>(c, b, end, first_row, window, slide);
-                       if (slide.room > 0)
-                         hwy::FlushStream();
-                     });
+  multiply_symmetric(
+      c.height, c.rows, c.y, p,
+      [&](std::int64_t b, std::int64_t end, std::int64_t first_row, V* window, int part) {
+        bool const slides = c.stream && c.height >= lanes;
+        dia_slide<V> const slide{buffers + part * room, slides ? room : 0, slide_reach(c.a),
+                                 c.aligned, first_row};
+        if (c.height % (strip_vectors * lanes) == 0)
+          symmetric_blocks<strip_vectors>(c, b, end, first_row, window, slide);
+        else if (c.height % (strip_vectors / 2 * lanes) == 0)
+          symmetric_blocks<strip_vectors / 2>(c, b, end, first_row, window, slide);
+        else if (c.height % lanes == 0)
+          symmetric_blocks<1>(c, b, end, first_row, window, slide);
+        else
+          symmetric_blocks<0>(c, b, end, first_row, window, slide);
+        if (slide.room > 0)
+          hwy::FlushStream();
+      });
 }
 
 } // namespace

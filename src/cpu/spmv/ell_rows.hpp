@@ -167,16 +167,13 @@ void multiply_strips(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& 
   chunk_queue queue(reinterpret_cast<share*>(work + layout.shares_at), p.threads, layout.chunks);
   std::int64_t const tiles = rest.tiles();
 
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
-    if (tiles > 0) {
-#pragma omp for schedule(dynamic, 1)
-      for (std::int64_t tile = 0; tile < tiles; ++tile)
-        if (rest.is_one_row(tile))
-          piece[tile] =
-              dot(rest.val, rest.col, x, tile * tile_steps, (tile + 1) * tile_steps, ahead_of(p));
-    }
+  if (tiles > 0)
+    parallel_each(tiles, 1, p.threads, [&](std::int64_t tile, int) {
+      if (rest.is_one_row(tile))
+        piece[tile] =
+            dot(rest.val, rest.col, x, tile * tile_steps, (tile + 1) * tile_steps, ahead_of(p));
+    });
+  parallel(p.threads, [&](int t) {
     hn::ScalableTag<V> const d;
     constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
     constexpr int group = 2 * lanes;
@@ -206,7 +203,7 @@ void multiply_strips(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& 
           update(y + i + r, alpha, sum[r], beta, overwrite);
       }
     }
-  }
+  });
 }
 
 /// f(i, place) for slots [begin, end) that hold an entry, counted row by row, then rest(k) for

@@ -170,9 +170,7 @@ template <class V, class View>
 void multiply_sections(V alpha, View const& a, V const* x, V beta, V* y, plan_view const& p) {
   std::int64_t const shares = place_shares(a, p.threads);
   chunk_queue queue(static_cast<share*>(p.work), p.threads, shares);
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
     V sum[strip_rows];
     for (std::int64_t part; (part = queue.take(t)) >= 0;) {
       auto place = static_cast<std::size_t>(first_place(a, part, shares));
@@ -188,7 +186,7 @@ void multiply_sections(V alpha, View const& a, V const* x, V beta, V* y, plan_vi
         }
       }
     }
-  }
+  });
 }
 
 template <class V, class View>

@@ -298,15 +298,13 @@ void multiply_panels(V alpha, panels_view<V, I, O> const& a, V const* x, V beta,
   bool const overwrite = beta == V{};
   V const* const from = a.order ? gathered : x;
 
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
-    if (a.order) {
-      auto const places = static_cast<std::int64_t>(a.places);
-#pragma omp for schedule(static)
-      for (std::int64_t l = 0; l < places; ++l)
-        gathered[l] = x[a.order[l]];
-    }
+  if (a.order)
+    parallel_for(static_cast<std::int64_t>(a.places), p.threads,
+                 [=](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t l = begin; l < end; ++l)
+                     gathered[l] = x[a.order[l]];
+                 });
+  parallel(p.threads, [&](int t) {
     for (std::int64_t unit; (unit = queue.take(t)) >= 0;) {
       std::int64_t g = 0; // the last group that does not begin behind it
       for (std::int64_t hi = groups; hi - g > 1;) {
@@ -325,24 +323,24 @@ void multiply_panels(V alpha, panels_view<V, I, O> const& a, V const* x, V beta,
         for (std::int64_t i = 0; i < rows; ++i)
           update(y + a.group_ptr[g] + i, alpha, sums[i], beta, overwrite);
     }
-    if (layout.cut_rows > 0) {
-#pragma omp barrier
-      for (std::int64_t g = 0; g < groups; ++g) {
-        if (sums_of[g] < 0)
-          continue;
-        std::int64_t const rows = cut.rows(g);
-        std::int64_t const units = first_unit[g + 1] - first_unit[g];
-        V const* const sums = cut_sums + sums_of[g];
-#pragma omp for schedule(static) nowait
-        for (std::int64_t i = 0; i < rows; ++i) {
-          V sum = sums[i];
-          for (std::int64_t u = 1; u < units; ++u)
-            sum = sum + sums[u * rows + i];
-          update(y + a.group_ptr[g] + i, alpha, sum, beta, overwrite);
-        }
+  });
+  if (layout.cut_rows == 0)
+    return;
+  parallel(p.threads, [&](int t) { // of each cut group a piece
+    for (std::int64_t g = 0; g < groups; ++g) {
+      if (sums_of[g] < 0)
+        continue;
+      std::int64_t const rows = cut.rows(g);
+      std::int64_t const units = first_unit[g + 1] - first_unit[g];
+      V const* const sums = cut_sums + sums_of[g];
+      for (std::int64_t i = rows * t / p.threads; i < rows * (t + 1) / p.threads; ++i) {
+        V sum = sums[i];
+        for (std::int64_t u = 1; u < units; ++u)
+          sum = sum + sums[u * rows + i];
+        update(y + a.group_ptr[g] + i, alpha, sum, beta, overwrite);
       }
     }
-  }
+  });
 }
 
 /// The transpose: tiles [begin, end) to out, each row scaled by its x.

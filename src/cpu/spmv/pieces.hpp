@@ -39,12 +39,10 @@ struct pieces {
         units < threads * chunks_per_thread ? units : threads * chunks_per_thread;
     chunk_queue queue(reinterpret_cast<share*>(static_cast<char*>(work) + shares_at()), threads,
                       chunks);
-#pragma omp parallel num_threads(threads)
-    {
-      int const t = omp_get_thread_num();
+    parallel(threads, [&](int t) {
       for (std::int64_t c; (c = queue.take(t)) >= 0;)
         f(units * c / chunks, units * (c + 1) / chunks, left);
-    }
+    });
     for (std::int64_t u = 0; u < units; ++u) {
       std::int64_t const row = left[u].row;
       if (row < 0)

@@ -288,7 +288,7 @@ struct rows_layout {
     auto const after = [](std::size_t n) { return (n + 63) / 64 * 64; };
     ends_at = after(static_cast<std::size_t>(tiles) * sizeof(V));
     shares_at = ends_at + after(static_cast<std::size_t>(chunks) * sizeof(chunk_end<V>));
-    bytes = shares_at + static_cast<std::size_t>(threads) * sizeof(share);
+    bytes = tiles > 1 ? shares_at + static_cast<std::size_t>(threads) * sizeof(share) : 0;
   }
   std::int64_t first_tile(std::int64_t chunk) const { return tiles * chunk / chunks; }
 };
@@ -298,12 +298,55 @@ std::size_t rows_workspace(std::int64_t rows, std::int64_t nnz, int threads) {
   return rows_layout<plain<V>>(rows, nnz, threads).bytes;
 }
 
+/// Whole rows from `first` on, whose entries begin at `begin`, while they end before step `end` of
+/// the path. Leaves the first row that is not done, and where it begins.
+template <class V, class I, class O>
+HWY_NOINLINE void whole_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
+                             V const* x, V beta, V* y, bool overwrite, std::int64_t end,
+                             std::int64_t ahead, std::int64_t& first, std::int64_t& begin) {
+  std::int64_t i = first;
+  std::int64_t k = begin;
+  std::int64_t look_at = has_quads<V> ? i : rows; // the next row at which a run may begin
+  std::int64_t skip = look_after;
+  while (i < rows) {
+    std::int64_t const row_end = ptr[i + 1];
+    if (row_end + i >= end)
+      break;
+    if (row_end - k >= vector_from) {
+      update(y + i, alpha, dot(val, col, x, k, row_end, ahead), beta, overwrite);
+      k = row_end;
+      ++i;
+      continue;
+    }
+    if (i >= look_at) {
+      std::int64_t const next =
+          short_run(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end, ahead);
+      skip = next == i ? 2 * skip : look_after;
+      look_at = next + skip;
+      i = next;
+    }
+    i = short_rows(ptr, col, val, x, alpha, beta, y, overwrite, i, look_at < rows ? look_at : rows,
+                   end);
+    k = ptr[i];
+  }
+  first = i;
+  begin = k;
+}
+
 template <class V, class I, class O>
 void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
                std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
   rows_layout<V> const layout(rows, nnz, p.threads);
   std::int64_t const ahead = ahead_of(p);
   bool const overwrite = beta == V{};
+  if (layout.tiles <= 1) {
+    std::int64_t i = 0;
+    std::int64_t k = 0;
+    whole_rows(alpha, ptr, col, val, rows, x, beta, y, overwrite, tile_steps, ahead, i, k);
+    if (p.done)
+      (*p.done)(0, rows);
+    return;
+  }
   char* const work = static_cast<char*>(p.work);
   V* const head = reinterpret_cast<V*>(work); // piece of a row that was open when the tile began
   auto* const ends = reinterpret_cast<chunk_end<V>*>(work + layout.ends_at);
@@ -313,9 +356,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
     return i < rows && k > static_cast<std::int64_t>(ptr[i]);
   };
 
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
     std::int64_t i = 0;
     std::int64_t k = 0;
     bool foreign = false; // the open row was begun by another thread
@@ -364,30 +405,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
           foreign = is_open = false;
           ++i;
         }
-        // Whole rows.
-        std::int64_t look_at = has_quads<V> ? i : rows; // the next row at which a run may begin
-        std::int64_t skip = look_after;
-        while (i < rows) {
-          std::int64_t const row_end = ptr[i + 1];
-          if (row_end + i >= end)
-            break;
-          if (row_end - k >= vector_from) {
-            update(y + i, alpha, dot(val, col, x, k, row_end, ahead), beta, overwrite);
-            k = row_end;
-            ++i;
-            continue;
-          }
-          if (i >= look_at) {
-            std::int64_t const next =
-                short_run(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, end, ahead);
-            skip = next == i ? 2 * skip : look_after;
-            look_at = next + skip;
-            i = next;
-          }
-          i = short_rows(ptr, col, val, x, alpha, beta, y, overwrite, i,
-                         look_at < rows ? look_at : rows, end);
-          k = ptr[i];
-        }
+        whole_rows(alpha, ptr, col, val, rows, x, beta, y, overwrite, end, ahead, i, k);
         // The row that this tile's end cuts.
         if (i < rows && k < end - i) {
           sum = dot(val, col, x, k, end - i, ahead);
@@ -403,7 +421,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
       ends[previous].row = is_open ? i : -1;
       ends[previous].sum = sum;
     }
-  }
+  });
 
   // The seams, pieces in order: the same additions as if one thread had gone through.
   V sum{};

@@ -13,6 +13,7 @@
 
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
+#include "kernel/threads.hpp"
 
 namespace tulle::simd::TULLE_ISA {
 namespace {
@@ -87,13 +88,14 @@ std::size_t prepare_scatter_of(std::int64_t units, std::int64_t stored, plan_vie
                                Touched touched) {
   int const fine = fine_blocks(stored);
   p.one_pattern = true;
-#pragma omp parallel for num_threads(p.threads) schedule(static)
-  for (int b = 0; b < fine; ++b) {
-    extent e;
-    touched(block_begin(units, b, fine), block_begin(units, b + 1, fine), e);
-    p.info[info_lo + 2 * b] = e.lo == INT64_MAX ? 0 : e.lo;
-    p.info[info_hi + 2 * b] = e.hi;
-  }
+  parallel_for(fine, p.threads, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      extent e;
+      touched(block_begin(units, b, fine), block_begin(units, b + 1, fine), e);
+      p.info[info_lo + 2 * b] = e.lo == INT64_MAX ? 0 : e.lo;
+      p.info[info_hi + 2 * b] = e.hi;
+    }
+  });
   return choose_blocks<V>(fine, stored, p);
 }
 
@@ -119,18 +121,16 @@ void multiply_scatter(V alpha, std::int64_t targets, std::int64_t units, V beta,
   for (std::int64_t b = 0; b < blocks; ++b)
     begin[b + 1] = begin[b] + p.info[info_hi + 2 * b] - p.info[info_lo + 2 * b];
 
-#pragma omp parallel num_threads(p.threads)
-  {
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      for (std::int64_t i = begin[b]; i < begin[b + 1]; ++i)
-        work[i] = V{};
-      walk(block_begin(units, b, blocks), block_begin(units, b + 1, blocks),
-           work + begin[b] - p.info[info_lo + 2 * b]);
-    }
-    constexpr std::int64_t strip = 1024; // of y, so that sums of all blocks for it stay in L1
-#pragma omp for schedule(static)
-    for (std::int64_t s = 0; s < targets; s += strip) {
+  parallel_each(blocks, 1, p.threads, [&](std::int64_t b, int) {
+    for (std::int64_t i = begin[b]; i < begin[b + 1]; ++i)
+      work[i] = V{};
+    walk(block_begin(units, b, blocks), block_begin(units, b + 1, blocks),
+         work + begin[b] - p.info[info_lo + 2 * b]);
+  });
+  constexpr std::int64_t strip = 1024; // of y, so that sums of all blocks for it stay in L1
+  std::int64_t const strips = (targets + strip - 1) / strip;
+  parallel_for(strips, p.threads, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t s = first * strip; s < targets && s < last * strip; s += strip) {
       std::int64_t const e = s + strip < targets ? s + strip : targets;
       V sum[strip];
       for (std::int64_t i = s; i < e; ++i)
@@ -145,7 +145,7 @@ void multiply_scatter(V alpha, std::int64_t targets, std::int64_t units, V beta,
       for (std::int64_t i = s; i < e; ++i)
         update(y + i, alpha, sum[i - s], beta, overwrite);
     }
-  }
+  });
 }
 
 /// csc, or csr transposed: `ptr` over `lines`, each line j scaled by x[j].

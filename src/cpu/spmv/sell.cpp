@@ -290,15 +290,13 @@ void by_chunks(V alpha, sell_view<V, I, O> const& a, V const* x, V beta, V* y, p
   auto const n = static_cast<std::int64_t>(a.chunks());
   std::int64_t const shares = n < p.threads * chunks_per_thread ? n : p.threads * chunks_per_thread;
   chunk_queue queue(static_cast<share*>(p.work), p.threads, shares);
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
     for (std::int64_t part; (part = queue.take(t)) >= 0;) {
       std::size_t const begin = first_chunk(a, part, shares);
       std::size_t const end = first_chunk(a, part + 1, shares);
       multiply_chunks<N>(alpha, a, x, beta, y, begin, end, p.streaming ? prefetch_bytes : 0);
     }
-  }
+  });
 }
 
 template <class V, class I, class O>

@@ -254,7 +254,7 @@ void multiply_symmetric_sell(V alpha, sell_view<V, I, O> const& a, V const* x, V
                        : a.chunk == 8 ? symmetric_chunks<8, V, I, O>
                                       : symmetric_chunks<16, V, I, O>;
   multiply_symmetric(q.height(), a.rows, y, p,
-                     [&](std::int64_t u, std::int64_t end, std::int64_t first_row, V* window) {
+                     [&](std::int64_t u, std::int64_t end, std::int64_t first_row, V* window, int) {
                        std::int64_t const last = end * q.height();
                        for (std::int64_t i = first_row; i < last && i < q.a.rows; ++i)
                          q.y[i] = q.beta == V{} ? V{} : q.beta * q.y[i];

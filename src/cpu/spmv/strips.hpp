@@ -72,9 +72,7 @@ void multiply_strips(V alpha, strips_of<O> const& a, Reader const& reader, V bet
       update(y + first + r, alpha, sums[r], beta, overwrite);
   };
 
-#pragma omp parallel num_threads(p.threads)
-  {
-    int const t = omp_get_thread_num();
+  parallel(p.threads, [&](int t) {
     alignas(64) V sums[Reader::most_sums];
     alignas(64) V out[Reader::most_rows];
     for (std::int64_t k = 0; k < reader.sums(); ++k)
@@ -118,7 +116,7 @@ void multiply_strips(V alpha, strips_of<O> const& a, Reader const& reader, V bet
         }
       }
     }
-  }
+  });
 
   for (std::int64_t tile = 0; tile < layout.tiles; ++tile) {
     std::int64_t const s = open[tile];

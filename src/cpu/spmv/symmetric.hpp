@@ -11,6 +11,7 @@
 #pragma once
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
+#include "kernel/threads.hpp"
 
 namespace tulle::simd::TULLE_ISA {
 namespace {
@@ -35,12 +36,13 @@ std::size_t prepare_symmetric(std::int64_t height, std::int64_t stored, plan_vie
     blocks /= 2;
   for (int b = 0; b <= blocks; ++b)
     begin[b] = first(b, blocks);
-#pragma omp parallel for num_threads(p.threads) schedule(static)
-  for (int b = 0; b < blocks; ++b) {
-    std::int64_t const row = begin[b] * height;
-    lo[b] = begin[b] < begin[b + 1] ? lowest(begin[b], begin[b + 1]) : row;
-    lo[b] = lo[b] < row ? lo[b] : row;
-  }
+  parallel_for(blocks, p.threads, [&](std::int64_t from, std::int64_t end) {
+    for (std::int64_t b = from; b < end; ++b) {
+      std::int64_t const row = begin[b] * height;
+      lo[b] = begin[b] < begin[b + 1] ? lowest(begin[b], begin[b + 1]) : row;
+      lo[b] = lo[b] < row ? lo[b] : row;
+    }
+  });
   for (;;) {
     std::int64_t total = 0;
     for (int b = 0; b < blocks; ++b)
@@ -59,8 +61,9 @@ std::size_t prepare_symmetric(std::int64_t height, std::int64_t stored, plan_vie
   }
 }
 
-/// walk(begin, end, first_row, window) does the units [begin, end): it sets y of their rows and
-/// adds to y[j] for rows from first_row on, to window[j] below it, alpha already applied.
+/// walk(begin, end, first_row, window, part) does the units [begin, end): it sets y of their rows
+/// and adds to y[j] for rows from first_row on, to window[j] below it, alpha already applied. No
+/// other walk has that part of p.threads at the time.
 template <class V, class Walk>
 void multiply_symmetric(std::int64_t height, std::int64_t rows, V* y, plan_view const& p,
                         Walk walk) {
@@ -78,26 +81,25 @@ void multiply_symmetric(std::int64_t height, std::int64_t rows, V* y, plan_view 
                                      static_cast<std::uintptr_t>(lo[b]) * sizeof(V));
     free += first[b] * height - lo[b];
   }
-#pragma omp parallel num_threads(p.threads)
-  {
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      std::int64_t const row = first[b] * height;
-      for (std::int64_t j = lo[b]; j < row; ++j)
-        window[b][j] = V{};
-      if (first[b] < first[b + 1])
-        walk(first[b], first[b + 1], row, window[b]);
-    }
-    constexpr std::int64_t strip = 1024; // of y, so that it stays in L1 while all windows go by
-#pragma omp for schedule(static)
-    for (std::int64_t s = 0; s < rows; s += strip)
+  parallel_each(blocks, 1, p.threads, [&](std::int64_t b, int part) {
+    std::int64_t const row = first[b] * height;
+    for (std::int64_t j = lo[b]; j < row; ++j)
+      window[b][j] = V{};
+    if (first[b] < first[b + 1])
+      walk(first[b], first[b + 1], row, window[b], part);
+  });
+  if (blocks == 1)
+    return;                            // it has no window
+  constexpr std::int64_t strip = 1024; // of y, so that it stays in L1 while all windows go by
+  parallel_for((rows + strip - 1) / strip, p.threads, [&](std::int64_t from, std::int64_t last) {
+    for (std::int64_t s = from * strip; s < rows && s < last * strip; s += strip)
       for (std::int64_t b = 0; b < blocks; ++b) {
         std::int64_t const row = first[b] * height;
         std::int64_t const end = s + strip < row ? s + strip : row;
         for (std::int64_t j = s > lo[b] ? s : lo[b]; j < end; ++j)
           y[j] = y[j] + window[b][j];
       }
-  }
+  });
 }
 
 } // namespace

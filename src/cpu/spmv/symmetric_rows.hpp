@@ -98,7 +98,7 @@ template <class V, class I, class O>
 void multiply_symmetric_rows(V alpha, std::int64_t rows, O const* row_ptr, I const* col,
                              V const* val, V const* x, V beta, V* y, plan_view const& p) {
   multiply_symmetric(std::int64_t{1}, rows, y, p,
-                     [=](std::int64_t i, std::int64_t end, std::int64_t, V* window) {
+                     [=](std::int64_t i, std::int64_t end, std::int64_t, V* window, int) {
                        symmetric_rows(alpha, row_ptr, col, val, x, beta, y, i, end, window);
                      });
 }

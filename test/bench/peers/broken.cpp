@@ -132,7 +132,7 @@ template <class V, class I>
 std::vector<contestant> contestants(level1_problem<V, I> const& p) {
   contestant idle = named("idle");
   idle.run = [] {};
-  if (p.function == level1_function::dot)
+  if (p.function == level1_function::dot || p.function == level1_function::dense_dot)
     keep_result<V>(idle, 1);
   if (p.function == level1_function::add)
     keep_matrix<V, I>(idle);

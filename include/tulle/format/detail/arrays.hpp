@@ -4,6 +4,8 @@
 /// each.
 #pragma once
 #include "tulle/core/fail.hpp"
+#include "tulle/core/parallel.hpp"
+#include "tulle/core/where.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +42,44 @@ char const* missing_array(View const& a) {
       missing = name;
   });
   return missing;
+}
+
+/// errc::bad_structure where the arrays of an owner do not have the sizes that its view takes them
+/// to have: it was moved from, or its members were changed by hand. O(1); what is in the arrays is
+/// not read.
+template <class Owner>
+void check_arrays(char const* format, Owner const& m) {
+  std::size_t sizes[16] = {}; // no format has more arrays
+  Owner::members(m, [&](auto const&... a) {
+    static_assert(sizeof...(a) <= 16);
+    std::size_t n = 0;
+    ((sizes[n++] = a.size()), ...);
+  });
+  std::size_t n = 0;
+  m.view().arrays([&](char const* name, auto const*, std::size_t expected) {
+    std::size_t const size = sizes[n++];
+    if (size != expected)
+      fail(errc::bad_structure, "%s: %s has %zu elements, expected %zu; was it moved from?", format,
+           name, size, expected);
+  });
+}
+
+/// The view of an owner, all of whose invariants are checked: its members are public, and what
+/// follows takes its indices for places in memory.
+template <class Owner>
+auto checked(Owner const& m, cpu const& where) {
+  policy_threads const here(where.threads);
+  m.validate();
+  return m.view();
+}
+
+/// n / size, rounded up; 0 where a size that is broken leaves no number.
+[[gnu::always_inline]] constexpr std::size_t pieces(std::size_t n, std::size_t size) {
+  return size == 0 ? 0 : n / size + (n % size != 0);
+}
+/// Slots of a block, of whatever sides.
+[[gnu::always_inline]] constexpr std::size_t block_size(int height, int width) {
+  return static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
 }
 
 /// errc::unsupported for a layout of that many bytes where they are more than `limit` times those

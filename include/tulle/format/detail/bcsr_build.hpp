@@ -181,6 +181,7 @@ bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu c
 
 template <class V, class I, class O>
 void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("bcsr", *this);
   if (!symmetric)
     return detail::refill_blocks("bcsr", view(), val.data(), nnz, a, where);
   detail::canonical<V, I, O> const c(a, where);

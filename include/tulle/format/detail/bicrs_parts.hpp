@@ -75,7 +75,8 @@ int hilbert_bits(char const* format, I const* part_row, std::size_t parts, I col
     side = std::max<I>(side, part_row[p + 1] - part_row[p]);
   if (block == 0 || side == 0)
     return 0;
-  int const bits = std::bit_width(static_cast<std::uint64_t>(side - 1) / std::uint64_t(block));
+  int const bits =
+      static_cast<int>(std::bit_width(static_cast<std::uint64_t>(side - 1) / std::uint64_t(block)));
   if (bits > 32)
     fail(errc::overflow, "%s: more than 2^32 blocks of %d to a side of %lld", format, block,
          static_cast<long long>(side));

@@ -374,6 +374,7 @@ csr<V, I, O> bsell_view<V, I, O, S>::to_csr(cpu const& where) const {
 
 template <class V, class I, class O>
 void bsell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("bsell", *this);
   bsell_view<V, I, O> const to = view();
   auto const slots = static_cast<std::size_t>(to.size());
   auto const bits = [&](std::size_t block) {

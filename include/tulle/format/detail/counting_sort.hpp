@@ -201,8 +201,8 @@ array<O> bucket_sort(std::size_t buckets, std::size_t entries, I const* bucket_o
       [&](std::size_t at, O const*, entry const& e) { sorted[at] = e; }, where);
   parallel_each(blocks, parts, [&](std::size_t b, int part) {
     O* const at = next.data() + static_cast<std::size_t>(part) * width;
-    std::size_t const first = b * width;
-    std::size_t const here = std::min(width, buckets - first);
+    std::size_t const from = b * width;
+    std::size_t const here = std::min(width, buckets - from);
     entry const* const begin = sorted.data() + block_ptr[b];
     entry const* const end = sorted.data() + block_ptr[b + 1];
     std::fill_n(at, here, O(0));
@@ -211,7 +211,7 @@ array<O> bucket_sort(std::size_t buckets, std::size_t entries, I const* bucket_o
     O sum = block_ptr[b];
     for (std::size_t j = 0; j < here; ++j) {
       O const n = at[j];
-      ptr[first + j] = at[j] = sum;
+      ptr[from + j] = at[j] = sum;
       sum = static_cast<O>(sum + n);
     }
     for (entry const* e = begin; e != end; ++e) {

@@ -155,7 +155,8 @@ private:
       I const i = *r++;
       int const n = height[i];
       O const at = next[i];
-      if (n == 0 || n - 1 > end - r || static_cast<std::size_t>(at) + width > entries_)
+      if (n == 0 || n - 1 > end - r ||
+          static_cast<std::size_t>(at) + static_cast<std::size_t>(width) > entries_)
         return nullptr;
       next[i] = static_cast<O>(at + width);
       __builtin_prefetch(col + at + 64 / sizeof(I));

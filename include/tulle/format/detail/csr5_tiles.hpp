@@ -21,8 +21,8 @@ constexpr int csr5_most_entries = 1024; // of a tile that fits: 64 lanes of 16 s
 struct csr5_bits {
   int y, seg;
   csr5_bits(int omega, int sigma)
-      : y(std::bit_width(static_cast<unsigned>(omega * sigma - 1))),
-        seg(std::bit_width(static_cast<unsigned>(omega - 1))) {}
+      : y(static_cast<int>(std::bit_width(static_cast<unsigned>(omega * sigma - 1)))),
+        seg(static_cast<int>(std::bit_width(static_cast<unsigned>(omega - 1)))) {}
 };
 
 /// The most steps whose flags fit a word beside the two offsets.
@@ -124,13 +124,13 @@ constexpr csr5_pointer<I> csr5_mark = csr5_pointer<I>(1) << (8 * sizeof(I) - 1);
 /// One tile from csr's order to csr5's, or back.
 template <bool back, class T>
 void turn_tile(T const* in, T* out, std::size_t lanes, std::size_t steps) {
-  auto const turn = [&](std::size_t lanes, std::size_t steps) {
-    for (std::size_t j = 0; j < steps; ++j)
-      for (std::size_t i = 0; i < lanes; ++i)
+  auto const turn = [in, out](std::size_t width, std::size_t height) {
+    for (std::size_t j = 0; j < height; ++j)
+      for (std::size_t i = 0; i < width; ++i)
         if constexpr (back)
-          out[i * steps + j] = in[j * lanes + i];
+          out[i * height + j] = in[j * width + i];
         else
-          out[j * lanes + i] = in[i * steps + j];
+          out[j * width + i] = in[i * height + j];
   };
   // The usual sizes known to the compiler.
   if (lanes == 4 && steps == 16)

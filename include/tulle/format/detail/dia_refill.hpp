@@ -209,6 +209,7 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, V* 
 
 template <class V, class I, class O>
 void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("dia", *this);
   detail::dia_grid const g{rows, cols, block};
   int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
   auto const each_part = [&](csr_view<V, I, O> const& c, auto&& f) {

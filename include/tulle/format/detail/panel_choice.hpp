@@ -100,7 +100,7 @@ struct column_classes {
   std::size_t columns[most + 1] = {};
   std::size_t entries[most + 1] = {};
 
-  static constexpr int of(std::uint64_t n) { return std::bit_width(n); }
+  static constexpr int of(std::uint64_t n) { return static_cast<int>(std::bit_width(n)); }
   /// Columns that have any.
   std::size_t used(std::size_t cols) const { return cols - columns[0]; }
   /// Whether the sixteenth of the columns that has most has more than that share of all entries.

@@ -194,14 +194,14 @@ bool tile_builder<V, I, O>::follow(View const& b, V* val) {
                 for (int l = 0; l < side; ++l)
                   row[l] = col + from[l];
                 I bad = 0; // no branch an entry
-                std::uint16_t const* const mine = at_b + at;
+                std::uint16_t const* const local = at_b + at;
                 if constexpr (std::is_same_v<decltype(side), std::integral_constant<int, 8>>)
-                  bad = differ_eight_rows(row, n, base, mine, ask);
+                  bad = differ_eight_rows(row, n, base, local, ask);
                 else
                   each_step(side, n, ask, [&](std::size_t k, int l) {
                     bad |= static_cast<I>(
-                        row[l][k] ^ static_cast<I>(base + mine[k * static_cast<std::size_t>(side) +
-                                                               static_cast<std::size_t>(l)]));
+                        row[l][k] ^ static_cast<I>(base + local[k * static_cast<std::size_t>(side) +
+                                                                static_cast<std::size_t>(l)]));
                   });
                 other |= bad;
               }) &&

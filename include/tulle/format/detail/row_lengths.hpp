@@ -21,7 +21,7 @@ array<O> pointers_of(std::size_t rows, F const& length, cpu const& where) {
   parallel(parts, [&](int part) {
     O sum = 0;
     for (std::size_t i = split(rows, part, parts), end = split(rows, part + 1, parts); i < end; ++i)
-      sum = static_cast<O>(sum + length(i));
+      sum = static_cast<O>(sum + static_cast<O>(length(i)));
     before[static_cast<std::size_t>(part) + 1] = sum;
   });
   for (std::size_t p = 0; p < static_cast<std::size_t>(parts); ++p)
@@ -31,7 +31,7 @@ array<O> pointers_of(std::size_t rows, F const& length, cpu const& where) {
     for (std::size_t i = split(rows, part, parts), end = split(rows, part + 1, parts); i < end;
          ++i) {
       ptr[i] = sum;
-      sum = static_cast<O>(sum + length(i));
+      sum = static_cast<O>(sum + static_cast<O>(length(i)));
     }
   });
   ptr[rows] = before[static_cast<std::size_t>(parts)];

@@ -8,6 +8,11 @@
 namespace tulle {
 namespace detail {
 
+template <class V, class I, class O>
+void sell_values(sell<V, I, O>& b, csr_view<V, I, O> const& a, cpu const& where);
+template <class V, class I, class O>
+bool sell_has_columns(sell<V, I, O> const& b, csr_view<V, I, O> const& a, cpu const& where);
+
 inline void check_sell_options(sell_options const& o) {
   if (o.chunk < 1 || o.chunk > 64 || (o.chunk & (o.chunk - 1)) != 0)
     fail(errc::unsupported, "sell: option chunk is %d, expected a power of two up to 64", o.chunk);
@@ -450,6 +455,7 @@ sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu c
 
 template <class V, class I, class O>
 void sell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("sell", *this);
   // What is stored, as a matrix of its own.
   auto const refill_part = [&](csr_view<V, I, O> const& part, O entries) {
     detail::refill_if(

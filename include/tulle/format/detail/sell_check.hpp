@@ -22,8 +22,8 @@ void sell_view<V, I, O, S>::check_chunk(std::size_t c) const {
   };
   int const tag = kind[c] & sell_kind::mask;
   if (kind[c] > (sell_kind::mask | sell_kind::in_order) ||
-      (tag >= sell_kind::shared && !(kind[c] & sell_kind::in_order)))
-    bad("no such kind", kind[c]);
+      ((tag >= sell_kind::shared || !perm) && !(kind[c] & sell_kind::in_order)))
+    bad("no such kind, or one out of order without perm", kind[c]);
   if (kind[c] & sell_kind::in_order)
     for (std::size_t lane = 1; lane < here; ++lane)
       if (row_at(c * wide + lane) != row_at(c * wide + lane - 1) + 1)

@@ -106,7 +106,9 @@ void sell_values(sell<V, I, O>& b, csr_view<V, I, O> const& a, cpu const& where)
         b.val.data() + static_cast<std::size_t>(v.step_ptr[c]) * static_cast<std::size_t>(v.chunk);
     if ((v.kind[c] & sell_kind::mask) != sell_kind::holed)
       return lanes.copy(
-          a.val, past, [=, chunk = v.chunk](auto k) { return val + k * chunk; }, ask);
+          a.val, past,
+          [=, chunk = v.chunk](auto k) { return val + static_cast<std::ptrdiff_t>(k) * chunk; },
+          ask);
     for (int l = 0; l < lanes.here; ++l) {
       O k = lanes.from[l];
       v.entries_of(c, l, [&](std::size_t p, I) { b.val[p] = a.val[k++]; });

@@ -53,7 +53,7 @@ Entry* sort_by_column(Entry* from, Entry* to, std::size_t n, I least, I most,
   }
   // By digits of the column; rows are in order to begin with. Merging the rows pair by pair took
   // longer where they differ, for the wrong guesses.
-  int const width = std::bit_width(static_cast<U>(most - least));
+  int const width = static_cast<int>(std::bit_width(static_cast<U>(most - least)));
   int const digits = (width + most_bits - 1) / most_bits;
   int const digit = digits == 0 ? 0 : (width + digits - 1) / digits;
   U const mask = static_cast<U>((U(1) << digit) - 1);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Every public header, and the bodies that stand in those of the formats, which say nothing before they are instantiated.
+#include <tulle/tulle.hpp>
+
+#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
+  template struct tulle::name<double, std::int32_t, std::int32_t>;                                 \
+  template struct tulle::name<float, std::int64_t, std::int64_t>;                                  \
+  template struct tulle::name##_view<double, std::int32_t, std::int32_t>;
+#include <tulle/format/formats.def>
+#undef TULLE_FORMAT
+template class tulle::array<double>;
+template class tulle::dynamic_csr<double, std::int32_t>;
+template struct tulle::sparse_vector<double, std::int32_t>;

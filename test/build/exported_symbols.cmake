@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
+# LIBRARY exports names of namespace tulle and no others: a copy of std, fmt or another library that it was built with would
+# take the place of its user's own. What tulle keeps to itself is not exported either.
+execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE " [^\n]*\n" ";" names "${names}")
+list(REMOVE_ITEM names "")
+set(foreign ${names})
+list(FILTER foreign EXCLUDE REGEX "^_Z(N[KRO]*|T[ISV]N)5tulle")
+set(internal ${names})
+list(FILTER internal INCLUDE REGEX "^_ZNK?5tulle(4simd|7dynamic|8dispatch|17reference_backend)")
+foreach(wrong IN ITEMS foreign internal)
+  list(LENGTH ${wrong} n)
+  if(n GREATER 0)
+    list(SUBLIST ${wrong} 0 10 first)
+    list(JOIN first "\n  " first)
+    message(SEND_ERROR "${n} ${wrong} symbols are exported, such as\n  ${first}")
+  endif()
+endforeach()
+if(NOT "_ZTIN5tulle5errorE" IN_LIST names)
+  message(SEND_ERROR "the type of tulle::error is not exported, so it may not be caught outside")
+endif()
+list(LENGTH names n)
+message(STATUS "${n} symbols")
+if(n GREATER 6000) # 10688 before the list of src/tulle.map
+  message(SEND_ERROR "${n} symbols are exported")
+endif()
