@@ -4,8 +4,15 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 namespace tulle {
+namespace {
+
+// Made while there is memory: copies of it take none.
+error const no_memory(errc::out_of_memory, "out of memory, for the message of this error too");
+
+} // namespace
 
 void fail(errc code, char const* format, ...) {
   va_list args;
@@ -14,10 +21,14 @@ void fail(errc code, char const* format, ...) {
   va_copy(again, args);
   int const length = std::vsnprintf(nullptr, 0, format, args);
   va_end(args);
-  std::string message(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
-  std::vsnprintf(message.data(), message.size() + 1, format, again);
-  va_end(again);
-  throw error(code, message);
+  try {
+    std::string message(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
+    std::vsnprintf(message.data(), message.size() + 1, format, again);
+    va_end(again);
+    throw error(code, message);
+  } catch (std::bad_alloc const&) {
+    throw no_memory;
+  }
 }
 
 void assertion_failed(char const* condition, char const* file, int line) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How many threads a call has: what it asks for, what the environment says, what the system allows.
+#include "core/threads.hpp"
+
 #include "tulle/core/fail.hpp"
 #include "tulle/core/parallel.hpp"
-
-#include "core/threads.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +22,7 @@ namespace {
 std::atomic<int> limit = 0;
 // us of a planned product, two threads of Zen 4, alone and shared: see docs/lab.
 std::atomic<std::size_t> least_work = 8192;
+thread_local int asked_by_policy = 0;
 
 // A number from 1 to most_threads at the beginning of a text; `rest` is what follows it. Else 0.
 int number_in(char const* text, char const*& rest) {
@@ -116,7 +117,16 @@ void set_work_per_thread(std::size_t work) noexcept {
   least_work.store(work, std::memory_order_relaxed);
 }
 
+policy_threads::policy_threads(int asked) noexcept : before_(asked_by_policy) {
+  asked_by_policy = asked;
+}
+policy_threads::~policy_threads() {
+  asked_by_policy = before_;
+}
+
 int threads_of(int asked) {
+  if (asked == 0)
+    asked = asked_by_policy;
   if (asked == 0)
     return default_threads();
   if (asked < 0 || asked > most_threads)

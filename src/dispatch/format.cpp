@@ -96,24 +96,28 @@ any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {
   dispatch::check_present("convert", a);
   if (a.space != space::host)
     fail(errc::unsupported, "convert: the %s is on a device; see download()", name(a.format));
-  auto const from_csr = [&](matrix_ref const& csr) {
-    if (is_short)
-      return dispatch::ops(f, csr.type).from_csr(csr.view, to.options, where);
-    return dispatch::with_short_offsets(csr, where, [&](matrix_ref const& narrow) {
-      if (!is_built(f, narrow.type))
-        fail(errc::overflow,
-             "convert: %s is not built for %s, and the offsets of %zu entries do "
-             "not fit shorter ones",
-             name(f), name(csr.type), csr.nnz);
-      return dispatch::ops(f, narrow.type).from_csr(narrow.view, to.options, where);
-    });
-  };
-  if (a.format == format::csr)
-    return from_csr(a);
-  any_matrix const csr = dispatch::ops(a.format, a.type).to_csr(a.view, where);
-  if (f == format::csr && to.options.empty())
-    return csr;
-  return from_csr(csr.ref());
+  return detail::typed_memory("convert", [&] {
+    detail::limited const space("convert", where);
+    cpu const& counted = space.counted();
+    auto const from_csr = [&](matrix_ref const& csr) {
+      if (is_short)
+        return dispatch::ops(f, csr.type).from_csr(csr.view, to.options, counted);
+      return dispatch::with_short_offsets(csr, counted, [&](matrix_ref const& narrow) {
+        if (!is_built(f, narrow.type))
+          fail(errc::overflow,
+               "convert: %s is not built for %s, and the offsets of %zu entries do "
+               "not fit shorter ones",
+               name(f), name(csr.type), csr.nnz);
+        return dispatch::ops(f, narrow.type).from_csr(narrow.view, to.options, counted);
+      });
+    };
+    if (a.format == format::csr)
+      return from_csr(a);
+    any_matrix csr = dispatch::ops(a.format, a.type).to_csr(a.view, counted);
+    if (f == format::csr && to.options.empty())
+      return csr;
+    return from_csr(csr.ref());
+  });
 }
 
 } // namespace tulle

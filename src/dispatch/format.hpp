@@ -35,7 +35,10 @@ constexpr format_ops make_ops() {
                                    where);
           },
           [](void const* a, cpu const& where) -> any_matrix {
-            static_cast<view const*>(a)->validate(); // members of owners are public
+            {
+              detail::policy_threads const here(where.threads);
+              static_cast<view const*>(a)->validate(); // members of owners are public
+            }
             return static_cast<view const*>(a)->to_csr(where);
           },
           [](void const* a) { return array_list(*static_cast<view const*>(a)); },

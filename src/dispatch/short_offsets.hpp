@@ -20,7 +20,7 @@ auto with_short_offsets(matrix_ref const& a, cpu const& where, F&& f) {
     if constexpr (sizeof(O) > sizeof(I))
       if (auto const& wide = a.as<csr_view<typename T::value, I, O>>();
           std::in_range<I>(wide.nnz)) {
-        wide.validate(); // offsets that lead elsewhere must not be cut to some that do not
+        wide.validate(where); // offsets that lead elsewhere must not be cut to some that do not
         array<I> row_ptr(wide.row_ptr ? static_cast<std::size_t>(wide.rows) + 1 : 0, where.memory);
         std::transform(wide.row_ptr, wide.row_ptr + row_ptr.size(), row_ptr.data(),
                        [](O at) { return static_cast<I>(at); });

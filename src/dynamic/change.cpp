@@ -353,10 +353,10 @@ private:
 /// A batch that comes late to a compact matrix: apart from the rows, or with all that is late where
 /// it belongs.
 template <class S, class V, class I>
-void insert_late(S& s, sorted_batch<V, I> const& b) {
-  check_places<I>(s.a.entries + b.n, s.o.limit);
+void insert_late(S& s, sorted_batch<V, I> const& b, dynamic_options const& o) {
+  check_places<I>(s.a.entries + b.n, o.limit);
   std::size_t const now = s.a.late_count() + b.n;
-  auto late = joined(s.a, b, s.o);
+  auto late = joined(s.a, b, o);
   bool const is_small = b.n <= s.a.entries / small_part;
   if (now <= s.a.entries / (is_small ? late_part_if_small : late_part) &&
       now <= most_late_times * b.n) {
@@ -365,34 +365,35 @@ void insert_late(S& s, sorted_batch<V, I> const& b) {
     s.a.entries += b.n;
     return;
   }
-  auto next = settled(s.a, *late, s.o);
+  auto next = settled(s.a, *late, o);
   auto const alone = s.changing();
   std::swap(s.a, next);
 }
 
 /// False, and nothing is changed, where the matrix is no longer of the size that b was made for.
 template <class S, class V, class I>
-bool apply(S& s, change kind, sorted_batch<V, I> const& b, extent<I> size) {
+bool apply(S& s, change kind, sorted_batch<V, I> const& b, extent<I> size,
+           dynamic_options const& o) {
   std::lock_guard const one_at_a_time(s.writers);
   if (size != extent<I>{s.a.rows, s.a.cols})
     return false;
-  if (kind == change::insert && suits_late(s.o) && b.n >= s.o.late_from) {
+  if (kind == change::insert && suits_late(o) && b.n >= o.late_from) {
     if (!s.a.row_ptr.empty()) {
-      insert_late(s, b);
+      insert_late(s, b, o);
       return true;
     }
     if (b.n >= s.a.entries / late_part) { // rows are moved all at once
-      check_places<I>(s.a.entries + b.n, s.o.limit);
-      auto const compact = s.rearranged(s.a, {.compact = true});
-      auto next = settled(compact, *joined(compact, b, s.o), s.o);
+      check_places<I>(s.a.entries + b.n, o.limit);
+      auto const compact = s.rearranged(s.a, {.compact = true}, o);
+      auto next = settled(compact, *joined(compact, b, o), o);
       auto const alone = s.changing();
       std::swap(s.a, next);
       return true;
     }
   }
-  auto next = s.tidied(kind != change::insert || s.o.duplicates == on_duplicate::combine);
-  tables_for_change<V, I> tables(s, next);
-  batch_change<V, I> c(kind, next ? *next : s.a, s.o, b);
+  auto next = s.tidied(kind != change::insert || o.duplicates == on_duplicate::combine, o);
+  tables_for_change<V, I> tables(s, next, o);
+  batch_change<V, I> c(kind, next ? *next : s.a, o, b);
   c.plan();
   c.find_room();
   tables.keep();
@@ -408,18 +409,27 @@ bool apply(S& s, change kind, sorted_batch<V, I> const& b, extent<I> size) {
 
 template <class S, class V, class I>
 void apply(S& s, change kind, std::span<I const> row, std::span<I const> col,
-           std::span<V const> val) {
+           std::span<V const> val, dynamic_options const& o) {
   char const* const op = names[static_cast<std::size_t>(kind)];
   check_lengths(op, row.size(), col.size(), val.size());
   for (bool done = row.empty(); !done;) { // again where the matrix was resized meanwhile
     extent<I> const size = s.size();
-    check_indices(op, row.data(), col.data(), row.size(), size.rows, size.cols, s.o.where.threads);
+    check_indices(op, row.data(), col.data(), row.size(), size.rows, size.cols, o.where.threads);
     done = apply(s, kind,
                  sorted_batch<V, I>(
                      row.data(), col.data(), val.data(), row.size(), size.rows, size.cols,
-                     kind != change::insert || s.o.duplicates == on_duplicate::combine, s.o.where),
-                 size);
+                     kind != change::insert || o.duplicates == on_duplicate::combine, o.where),
+                 size, o);
   }
+}
+
+/// f(the options of this change), its errors typed.
+template <class S, class F>
+void change_with(S& s, char const* op, F f) {
+  detail::typed_memory(op, [&] {
+    limited_options const with(op, s.o);
+    f(with.o);
+  });
 }
 
 template <class V, class I>
@@ -431,25 +441,55 @@ void check_merged(csr_view<V, I, I> const& b, extent<I> size) {
 }
 
 } // namespace
+
+template <class V, class I>
+void merge(typename dynamic_csr<V, I>::state& s, csr_view<V, I, I> b, dynamic_options const& o) {
+  auto const size = s.size();
+  check_merged(b, size);
+  detail::canonical<V, I, I> const c(b, o.where);
+  auto const n = static_cast<std::size_t>(c.view.nnz);
+  if (n == 0)
+    return;
+  array<I> row(n, o.where.memory);
+  int const parts = detail::parts_for(n, o.where.threads);
+  detail::parallel(parts, [&](int part) {
+    auto const lines = static_cast<std::size_t>(b.rows);
+    std::size_t const end = detail::split_by_entries(c.view.row_ptr, lines, part + 1, parts);
+    for (std::size_t i = detail::split_by_entries(c.view.row_ptr, lines, part, parts); i < end; ++i)
+      std::fill(row.data() + c.view.row_ptr[i], row.data() + c.view.row_ptr[i + 1],
+                static_cast<I>(i));
+  });
+  sorted_batch<V, I> const batch(row.data(), c.view.col, c.view.val, n, b.rows, b.cols, true,
+                                 o.where);
+  while (!apply(s, change::insert, batch, size, o)) // resized meanwhile
+    check_merged(b, s.size());
+}
+
 } // namespace dynamic
 
 template <class V, class I>
 void dynamic_csr<V, I>::insert(std::span<I const> row, std::span<I const> col,
                                std::span<V const> val) {
-  dynamic::apply<state, V, I>(get(), dynamic::change::insert, row, col, val);
+  dynamic::change_with(get(), "insert", [&](options const& o) {
+    dynamic::apply<state, V, I>(get(), dynamic::change::insert, row, col, val, o);
+  });
 }
 
 template <class V, class I>
 void dynamic_csr<V, I>::assign(std::span<I const> row, std::span<I const> col,
                                std::span<V const> val) {
-  dynamic::apply<state, V, I>(get(), dynamic::change::assign, row, col, val);
+  dynamic::change_with(get(), "assign", [&](options const& o) {
+    dynamic::apply<state, V, I>(get(), dynamic::change::assign, row, col, val, o);
+  });
 }
 
 template <class V, class I>
 void dynamic_csr<V, I>::erase(std::span<I const> row, std::span<I const> col) {
-  array<V> const nothing(row.size(), V(0), get().o.where.memory);
   dynamic::check_lengths("erase", row.size(), col.size(), row.size());
-  dynamic::apply<state, V, I>(get(), dynamic::change::erase, row, col, nothing);
+  dynamic::change_with(get(), "erase", [&](options const& o) {
+    array<V> const nothing(row.size(), V(0), o.where.memory);
+    dynamic::apply<state, V, I>(get(), dynamic::change::erase, row, col, nothing, o);
+  });
 }
 
 template <class V, class I>
@@ -464,32 +504,16 @@ void dynamic_csr<V, I>::scale_rows(std::span<I const> row, std::span<V const> fa
            static_cast<long long>(row[k]), static_cast<long long>(size.rows));
   if (row.empty() || size.cols == 0)
     return;
-  array<I> const first(row.size(), I(0), s.o.where.memory);
-  dynamic::apply<state, V, I>(get(), dynamic::change::scale, row, first, factor);
+  dynamic::change_with(s, "scale_rows", [&](options const& o) {
+    array<I> const first(row.size(), I(0), o.where.memory);
+    dynamic::apply<state, V, I>(s, dynamic::change::scale, row, first, factor, o);
+  });
 }
 
 template <class V, class I>
 void dynamic_csr<V, I>::merge(csr_view<V, I, I> b) {
   state& s = get();
-  auto const size = s.size();
-  dynamic::check_merged(b, size);
-  detail::canonical<V, I, I> const c(b, s.o.where);
-  auto const n = static_cast<std::size_t>(c.view.nnz);
-  if (n == 0)
-    return;
-  array<I> row(n, s.o.where.memory);
-  int const parts = detail::parts_for(n, s.o.where.threads);
-  detail::parallel(parts, [&](int part) {
-    auto const lines = static_cast<std::size_t>(b.rows);
-    std::size_t const end = detail::split_by_entries(c.view.row_ptr, lines, part + 1, parts);
-    for (std::size_t i = detail::split_by_entries(c.view.row_ptr, lines, part, parts); i < end; ++i)
-      std::fill(row.data() + c.view.row_ptr[i], row.data() + c.view.row_ptr[i + 1],
-                static_cast<I>(i));
-  });
-  dynamic::sorted_batch<V, I> const batch(row.data(), c.view.col, c.view.val, n, b.rows, b.cols,
-                                          true, s.o.where);
-  while (!dynamic::apply(s, dynamic::change::insert, batch, size)) // resized meanwhile
-    dynamic::check_merged(b, s.size());
+  dynamic::change_with(s, "merge", [&](options const& o) { dynamic::merge<V, I>(s, b, o); });
 }
 
 #define TULLE_CHANGES(tag, V, I, O)                                                                \
@@ -499,6 +523,8 @@ void dynamic_csr<V, I>::merge(csr_view<V, I, I> b) {
                                           std::span<V const>);                                     \
   template void dynamic_csr<V, I>::erase(std::span<I const>, std::span<I const>);                  \
   template void dynamic_csr<V, I>::scale_rows(std::span<I const>, std::span<V const>);             \
+  template void dynamic::merge<V, I>(dynamic_csr<V, I>::state&, csr_view<V, I, I>,                 \
+                                     dynamic_options const&);                                      \
   template void dynamic_csr<V, I>::merge(csr_view<V, I, I>);                                       \
   template void dynamic_csr<V, I>::insert(I, I, V);                                                \
   template void dynamic_csr<V, I>::assign(I, I, V);                                                \

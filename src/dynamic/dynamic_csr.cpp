@@ -5,6 +5,8 @@
 
 #include "dynamic/rows.hpp"
 
+#include <system_error>
+
 namespace tulle {
 namespace dynamic {
 namespace {
@@ -14,7 +16,28 @@ template <class V, class I>
 struct shared_rows {
   dynamic_rows<V, I> a;
 
-  explicit shared_rows(dynamic_rows<V, I> const& from) : a(from) {
+  shared_rows(dynamic_rows<V, I> const& from, std::pmr::memory_resource* memory) {
+    auto const copy = [memory]<class T>(array<T> const& x) {
+      return array<T>(x.data(), x.size(), memory);
+    };
+    a.rows = from.rows;
+    a.cols = from.cols;
+    a.entries = from.entries;
+    a.pitch = from.pitch;
+    a.shift = from.shift;
+    a.length = copy(from.length);
+    a.in_group = copy(from.in_group);
+    for (int s = 0; s < most_segments; ++s)
+      a.segment[s] = copy(from.segment[s]);
+    a.chunks = from.chunks;
+    a.pages = copy(from.pages);
+    a.places = from.places;
+    a.used = from.used;
+    a.left = from.left;
+    a.row_ptr = copy(from.row_ptr);
+    a.late = from.late;
+    a.order = {copy(from.order.row), copy(from.order.bin), from.order.changed};
+    a.snapshots = from.snapshots;
     a.snapshots->fetch_add(1, std::memory_order_relaxed);
   }
   shared_rows(shared_rows const&) = delete;
@@ -48,40 +71,56 @@ dynamic_csr<V, I>::~dynamic_csr() = default;
 template <class V, class I>
 dynamic_csr<V, I>::dynamic_csr(I rows, I cols, options const& o) {
   dynamic::check(o);
-  state_ = std::make_unique<state>(
-      o, dynamic::arranged<V, I>(rows, cols, 0, dynamic::no_source<V, I>{}, o, false, true));
+  detail::typed_memory("dynamic_csr", [&] {
+    dynamic::limited_options const with("dynamic_csr", o);
+    state_ = std::make_unique<state>(
+        o, dynamic::arranged<V, I>(rows, cols, 0, dynamic::no_source<V, I>{}, with.o, false, true));
+  });
 }
 
 template <class V, class I>
 dynamic_csr<V, I> dynamic_csr<V, I>::from_csr(csr_view<V, I, I> a, options const& o) {
   dynamic::check(o);
-  a.validate();
+  a.validate(o.where);
   if (a.rows == 0)
     return dynamic_csr(a.rows, a.cols, o);
   auto const entries = static_cast<std::size_t>(a.nnz);
   bool const compact = dynamic::starts_compact(o, entries);
-  return dynamic_csr(std::make_unique<state>(
-      o, dynamic::arranged<V, I>(a.rows, a.cols, entries, dynamic::csr_source<V, I>{a}, o, compact,
-                                 !compact)));
+  return detail::typed_memory("dynamic_csr", [&] {
+    dynamic::limited_options const with("dynamic_csr", o);
+    return dynamic_csr(std::make_unique<state>(
+        o, dynamic::arranged<V, I>(a.rows, a.cols, entries, dynamic::csr_source<V, I>{a}, with.o,
+                                   compact, !compact)));
+  });
 }
 
 template <class V, class I>
 dynamic_csr<V, I> dynamic_csr<V, I>::from_coo(coo_view<V, I, I> a, options const& o) {
   dynamic::check(o);
-  a.validate();
-  csr<V, I, I> c = a.to_csr(o.where);
-  return dynamic::starts_compact(o, c.val.size()) ? adopt(std::move(c), o) : from_csr(c.view(), o);
+  a.validate(o.where);
+  return detail::typed_memory("dynamic_csr", [&] {
+    detail::limited const space("dynamic_csr", o.where);
+    csr<V, I, I> c = a.to_csr(space.counted());
+    options rest = o;
+    rest.where.workspace_limit = space.left();
+    dynamic_csr made = dynamic::starts_compact(o, c.val.size()) ? adopt(std::move(c), rest)
+                                                                : from_csr(c.view(), rest);
+    return dynamic_csr(std::make_unique<state>(o, std::move(made.state_->a)));
+  });
 }
 
 template <class V, class I>
 dynamic_csr<V, I> dynamic_csr<V, I>::adopt(csr<V, I, I>&& a, options const& o) {
   dynamic::check(o);
-  a.validate();
+  a.validate(o.where);
   if (a.val.empty())
     return dynamic_csr(a.rows, a.cols, o);
-  auto s = std::make_unique<state>(o); // may fail, and then a is as it was
-  s->a = dynamic::adopted(std::move(a), o);
-  return dynamic_csr(std::move(s));
+  return detail::typed_memory("dynamic_csr", [&] {
+    dynamic::limited_options const with("dynamic_csr", o);
+    auto s = std::make_unique<state>(o); // may fail, and then a is as it was
+    s->a = dynamic::adopted(std::move(a), with.o);
+    return dynamic_csr(std::move(s));
+  });
 }
 
 template <class V, class I>
@@ -118,7 +157,7 @@ void dynamic_csr<V, I>::validate() const {
   detail::segments_sum all;
   if (a.length.empty() && !a.row_ptr.empty()) {
     dynamic::with_csr(a.view(), a.chunks.empty(), get().o.where,
-                      [](auto const& c) { c.validate(); });
+                      [&](auto const& c, cpu const& where) { c.validate(where); });
     all.rooms = all.entries = static_cast<std::size_t>(a.row_ptr.back());
   } else {
     all = detail::check_segments("dynamic_csr", a.view(), a.used);
@@ -131,7 +170,7 @@ void dynamic_csr<V, I>::validate() const {
             "it is not where row_ptr says", i);
     before += is_empty ? 0 : static_cast<std::size_t>(a.length[i]);
   }
-  std::vector<bool> seen(a.order.row.size());
+  array<bool> seen(a.order.row.size(), false, get().o.where.memory);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     auto const row = static_cast<std::size_t>(a.order.row[i]);
     require(row < seen.size() && !seen[row], "the order has it twice", row);
@@ -158,7 +197,7 @@ template <class V, class I>
 void dynamic_csr<V, I>::defragment(dynamic_defragment d) {
   state& s = get();
   std::lock_guard const one_at_a_time(s.writers);
-  s.rearrange(d);
+  detail::typed_memory("defragment", [&] { s.rearrange(d); });
 }
 
 template <class V, class I>
@@ -167,10 +206,17 @@ void dynamic_csr<V, I>::defragment_in_background(dynamic_defragment d) {
   std::lock_guard const in_turn(s.background_lock);
   if (s.background.valid())
     s.background.get();
-  s.background = std::async(std::launch::async, [&s, d] {
+  auto const work = [&s, d] {
     std::lock_guard const one_at_a_time(s.writers);
-    s.rearrange(d);
-  });
+    detail::typed_memory("defragment", [&] { s.rearrange(d); });
+  };
+  try {
+    s.background = std::async(std::launch::async, work);
+  } catch (std::system_error const&) { // no thread can be made
+    work();
+  } catch (std::bad_alloc const&) {
+    work();
+  }
 }
 
 template <class V, class I>
@@ -186,22 +232,25 @@ void dynamic_csr<V, I>::resize(I rows, I cols) {
   state& s = get();
   detail::check_shape("resize", rows, cols);
   std::lock_guard const one_at_a_time(s.writers);
-  auto& a = s.a;
-  bool const appends = rows >= a.rows && cols >= a.cols && a.rows > 0;
-  if (appends && (rows == a.rows || (a.order.empty() && s.o.width == 0))) { // no entry is copied
-    std::optional<dynamic::more_rows<V, I>> more;
-    if (rows > a.rows)
-      more.emplace(a, rows, s.o.where.memory);
+  detail::typed_memory("resize", [&] {
+    dynamic::limited_options const with("resize", s.o);
+    auto& a = s.a;
+    bool const appends = rows >= a.rows && cols >= a.cols && a.rows > 0;
+    if (appends && (rows == a.rows || (a.order.empty() && s.o.width == 0))) { // no entry is copied
+      std::optional<dynamic::more_rows<V, I>> more;
+      if (rows > a.rows)
+        more.emplace(a, rows, with.o.where.memory);
+      auto const alone = s.changing();
+      if (more)
+        more->swap(a);
+      a.cols = cols;
+      return;
+    }
+    auto next =
+        dynamic::resized(a, rows, cols, with.o, rows > 0 && (s.is_tight() || !a.row_ptr.empty()));
     auto const alone = s.changing();
-    if (more)
-      more->swap(a);
-    a.cols = cols;
-    return;
-  }
-  auto next =
-      dynamic::resized(a, rows, cols, s.o, rows > 0 && (s.is_tight() || !a.row_ptr.empty()));
-  auto const alone = s.changing();
-  std::swap(a, next);
+    std::swap(a, next);
+  });
 }
 
 template <class V, class I>
@@ -219,16 +268,22 @@ V dynamic_csr<V, I>::at(I i, I j) const {
 
 template <class V, class I>
 csr<V, I, I> dynamic_csr<V, I>::to_csr() const {
-  auto const shared = get().reading();
-  return dynamic::released(
-      dynamic::defragmented(get().a.view(), get().o, {.combine = true, .compact = true}));
+  return detail::typed_memory("to_csr", [&] {
+    auto const shared = get().reading();
+    dynamic::limited_options const with("to_csr", get().o);
+    return dynamic::released(
+        dynamic::defragmented(get().a.view(), with.o, {.combine = true, .compact = true}));
+  });
 }
 
 template <class V, class I>
 dynamic_snapshot<V, I> dynamic_csr<V, I>::snapshot() const {
   state& s = get();
   std::lock_guard const no_batch(s.writers);
-  auto const copy = std::make_shared<dynamic::shared_rows<V, I> const>(s.a);
+  auto const copy = detail::typed_memory("snapshot", [&] {
+    dynamic::limited_options const with("snapshot", s.o);
+    return std::make_shared<dynamic::shared_rows<V, I> const>(s.a, with.o.where.memory);
+  });
   dynamic_snapshot<V, I> made;
   made.view_ = copy->a.view();
   made.owner_ = copy;
@@ -238,21 +293,34 @@ dynamic_snapshot<V, I> dynamic_csr<V, I>::snapshot() const {
 template <class V, class I>
 dynamic_snapshot<V, I> dynamic_csr<V, I>::freeze() {
   state& s = get();
-  for (;;) { // a batch may come between the two
-    auto made = snapshot();
-    if (made.view_.row_ptr && !made.view_.late_ptr)
-      return made;
+  return detail::typed_memory("freeze", [&] {
+    dynamic::limited_options const with("freeze", s.o);
     std::lock_guard const one_at_a_time(s.writers);
+    std::optional<dynamic::dynamic_rows<V, I>> next;
     if (!s.a.is_csr())
-      s.rearrange({.compact = true});
-  }
+      next = s.rearranged(s.a, {.compact = true}, with.o);
+    auto const copy =
+        std::make_shared<dynamic::shared_rows<V, I> const>(next ? *next : s.a, with.o.where.memory);
+    dynamic_snapshot<V, I> made;
+    made.view_ = copy->a.view();
+    made.owner_ = copy;
+    if (next) {
+      auto const alone = s.changing();
+      std::swap(s.a, *next);
+    }
+    return made;
+  });
 }
 
 template <class V, class I>
 csr<V, I, I> dynamic_snapshot<V, I>::to_csr(cpu const& where) const {
-  dynamic_options o;
-  o.where = where;
-  return dynamic::released(dynamic::defragmented(view_, o, {.combine = true, .compact = true}));
+  return detail::typed_memory("to_csr", [&] {
+    dynamic_options o;
+    o.where = where;
+    dynamic::limited_options const with("to_csr", o);
+    return dynamic::released(
+        dynamic::defragmented(view_, with.o, {.combine = true, .compact = true}));
+  });
 }
 
 template <class V, class I>

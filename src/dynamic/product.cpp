@@ -169,6 +169,18 @@ private:
   array<I> old_row_ptr_;
 };
 
+/// By a csr of the product, which counts.
+template <class V, class I>
+void merge_product(typename dynamic_csr<V, I>::state& s, csr_view<V, I, I> b, csr_view<V, I, I> c,
+                   spgemm_options how) {
+  limited_options const with("add_product", s.o);
+  where w(with.o.where);
+  if (with.space.left() != SIZE_MAX)
+    w.workspace_limit = with.space.left() / 2;
+  csr<V, I, I> const product = detail::spgemm(w, b, c, how);
+  merge<V, I>(s, product.view(), with.o);
+}
+
 } // namespace
 } // namespace dynamic
 
@@ -184,29 +196,32 @@ void dynamic_csr<V, I>::add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, sp
            static_cast<long long>(size.rows), static_cast<long long>(size.cols));
   };
   check_size(s.size());
-  if (s.o.duplicates == on_duplicate::combine || how.method == spgemm_method::global_esc) {
-    auto const product = detail::spgemm(w, b, c, how);
-    return merge(product.view());
-  }
-  detail::product_operands<V, I, I> const from(b, c, detail::which_canonical(b, c, w), w);
-  auto const stages = detail::make_stages(from.a, from.b, how, w, from.limit);
-  std::lock_guard const one_at_a_time(s.writers);
-  check_size({s.a.rows, s.a.cols}); // it may have been resized meanwhile
-  auto next = s.tidied(false);
-  dynamic::tables_for_change<V, I> tables(s, next);
-  dynamic::product_change<V, I> change(next ? *next : s.a, s.o, *stages);
-  if (!change.plan())
-    return;
-  tables.keep();
-  {
+  detail::typed_memory("add_product", [&] {
+    if (s.o.duplicates == on_duplicate::combine || how.method == spgemm_method::global_esc)
+      return dynamic::merge_product<V, I>(s, b, c, how);
+    detail::product_operands<V, I, I> const from(b, c, detail::which_canonical(b, c, w), w);
+    auto const stages = detail::make_stages(from.a, from.b, how, w, from.room());
+    options o = s.o; // what the product takes comes before what the matrix does
+    o.where.workspace_limit -= w.workspace_limit == SIZE_MAX ? 0 : from.taken + stages->bytes();
+    dynamic::limited_options const with("add_product", o);
+    std::lock_guard const one_at_a_time(s.writers);
+    check_size({s.a.rows, s.a.cols}); // it may have been resized meanwhile
+    auto next = s.tidied(false, with.o);
+    dynamic::tables_for_change<V, I> tables(s, next, with.o);
+    dynamic::product_change<V, I> change(next ? *next : s.a, with.o, *stages);
+    if (!change.plan())
+      return;
+    tables.keep();
+    {
+      auto const alone = s.changing();
+      change.grow();
+    }
+    change.compute();
     auto const alone = s.changing();
-    change.grow();
-  }
-  change.compute();
-  auto const alone = s.changing();
-  change.make();
-  if (next)
-    std::swap(s.a, *next);
+    change.make();
+    if (next)
+      std::swap(s.a, *next);
+  });
 }
 
 #define TULLE_PRODUCT(tag, V, I, O)                                                                \

@@ -2,6 +2,7 @@
 
 // What a dynamic matrix consists of, how it is built, and who may touch it when.
 #pragma once
+#include "tulle/core/limited.hpp"
 #include "tulle/dynamic/dynamic_csr.hpp"
 
 #include <atomic>
@@ -156,6 +157,17 @@ void check_places(std::size_t places, std::size_t limit) {
 
 constexpr std::size_t most_slack = std::size_t(1) << 31; // of a row: sums of all rows' fit 64 bits
 
+/// The options of one change: under a workspace_limit with memory that counts what the change
+/// allocates and the matrix keeps of it.
+struct limited_options {
+  detail::limited space;
+  dynamic_options o;
+
+  limited_options(char const* op, dynamic_options const& from) : space(op, from.where), o(from) {
+    o.where = space.counted();
+  }
+};
+
 /// Slack of a row of that many entries in a matrix of so many.
 inline std::size_t slack_of(dynamic_slack const& s, std::size_t length, std::size_t entries,
                             std::size_t rows) {
@@ -265,6 +277,11 @@ dynamic_rows<V, I> adopted(csr<V, I, I>&& a, dynamic_options const& o);
 template <class V, class I>
 csr<V, I, I> released(dynamic_rows<V, I>&& a);
 
+// change.cpp
+/// A += B.
+template <class V, class I>
+void merge(typename dynamic_csr<V, I>::state& s, csr_view<V, I, I> b, dynamic_options const& o);
+
 // late.cpp
 /// A compact one with late entries where they belong, compact.
 template <class V, class I>
@@ -290,16 +307,19 @@ inline bool starts_compact(dynamic_options const& o, std::size_t entries) {
   return suits_late(o) && entries / small_part >= o.late_from;
 }
 
-/// f(csr) for a product of what is one: a compact matrix, or one of no entries, as which it counts
-/// where `none` are wanted. Returns whether it is. Late entries are not in it.
+/// f(csr, rest of the policy) for a product of what is one: a compact matrix, or one of no entries,
+/// as which it counts where `none` are wanted. Returns whether it is. Late entries are not in it.
 template <class V, class I, class F>
 bool with_csr(dynamic_view<V, I> const& a, bool none, cpu const& where, F f) {
   if (!none && !a.row_ptr)
     return false;
-  array<I> const zeros(none ? static_cast<std::size_t>(a.rows) + 1 : 0, I(0), where.memory);
+  detail::limited const space("dynamic_csr", where);
+  array<I> const zeros(none ? static_cast<std::size_t>(a.rows) + 1 : 0, I(0),
+                       space.counted().memory);
   f(csr_view<V, I, I>(unchecked, a.rows, a.cols, none ? I(0) : a.row_ptr[a.rows],
                       none ? zeros.data() : a.row_ptr, none ? nullptr : a.pages[0].col,
-                      none ? nullptr : a.pages[0].val));
+                      none ? nullptr : a.pages[0].val),
+    space.rest(where));
   return true;
 }
 
@@ -338,7 +358,7 @@ struct dynamic_csr<V, I>::state {
     return std::unique_lock(rows_lock);
   }
   dynamic::dynamic_rows<V, I> rearranged(dynamic::dynamic_rows<V, I> const& from,
-                                         dynamic_defragment d) const {
+                                         dynamic_defragment d, dynamic_options const& o) const {
     d.combine = d.combine || o.duplicates == on_duplicate::at_defragmenting;
     bool const settles = from.late && d.compact && !d.sort && !d.combine;
     return settles ? dynamic::settled(from, *from.late, o)
@@ -346,24 +366,25 @@ struct dynamic_csr<V, I>::state {
   }
   /// With writers held: the same matrix, arranged anew. Readers go on until it is there.
   void rearrange(dynamic_defragment d) {
-    auto b = rearranged(a, d);
+    dynamic::limited_options const with("defragment", o);
+    auto b = rearranged(a, d, with.o);
     auto const alone = changing();
     std::swap(a, b);
   }
   /// With writers held: what a change is made on, to be the matrix then, or nothing where that is
   /// the matrix itself. Entries that change in place must not be a snapshot's too, and rows must
   /// not have left too many places. There is room between rows where there may be and was.
-  std::optional<dynamic::dynamic_rows<V, I>> tidied(bool in_place) const {
+  std::optional<dynamic::dynamic_rows<V, I>> tidied(bool in_place, dynamic_options const& o) const {
     std::optional<dynamic::dynamic_rows<V, I>> next;
     bool const tight = is_tight();
     if (a.late) // unless few come
-      next = rearranged(a, {.compact = in_place || tight});
+      next = rearranged(a, {.compact = in_place || tight}, o);
     auto const& now = next ? *next : a;
     bool const shared = in_place && now.snapshots->load(std::memory_order_acquire) > 0;
     bool const wasteful = o.waste > 0 && static_cast<double>(now.left) >
                                              o.waste * static_cast<double>(now.entries) + 4096;
     if (shared || wasteful)
-      next = rearranged(now, {.compact = tight || !now.row_ptr.empty()});
+      next = rearranged(now, {.compact = tight || !now.row_ptr.empty()}, o);
     return next;
   }
   /// Whether room between rows might be more than there may be.
@@ -383,11 +404,12 @@ namespace dynamic {
 template <class V, class I>
 class tables_for_change {
 public:
-  tables_for_change(typename dynamic_csr<V, I>::state& s, std::optional<dynamic_rows<V, I>>& next)
+  tables_for_change(typename dynamic_csr<V, I>::state& s, std::optional<dynamic_rows<V, I>>& next,
+                    dynamic_options const& o)
       : s_(s), a_(next ? *next : s.a), is_seen_(!next) {
     if (!a_.length.empty())
       return;
-    tables_.emplace(a_, s.o.where);
+    tables_.emplace(a_, o.where);
     exchange();
   }
   tables_for_change(tables_for_change const&) = delete;

@@ -47,8 +47,8 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto& s = m.get();
   auto const shared = s.reading();
   dynamic_view<V, I> const a = s.a.view();
-  auto const with_csr = [&](csr_view<V, I, I> const& as_csr) {
-    spmm(tulle::where(where), alpha, as_csr, b, beta, c);
+  auto const with_csr = [&](csr_view<V, I, I> const& as_csr, cpu const& rest) {
+    spmm(tulle::where(rest), alpha, as_csr, b, beta, c);
   };
   bool const none = alpha == V(0) || a.entries == 0;
   if ((none || !a.late_ptr) && dynamic::with_csr(a, none, where, with_csr))
@@ -56,7 +56,7 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   std::size_t const written =
       detail::check_dense("spmm", false, static_cast<std::size_t>(a.rows),
                           static_cast<std::size_t>(a.cols), sizeof(V), b, c);
-  dynamic::with_csr(a, false, where, [&](csr_view<V, I, I> const& but_late) {
+  dynamic::with_csr(a, false, where, [&](csr_view<V, I, I> const& but_late, cpu const&) {
     auto const* const first = reinterpret_cast<char const*>(c.data);
     if (written != 0 &&
         dispatch::overlaps(dispatch::arrays_of(matrix_ref(but_late)), first, first + written))

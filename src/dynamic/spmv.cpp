@@ -86,7 +86,7 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   late_products<V, I> const late{a, alpha, x.data(), y.data()};
   rows_done const done{late.add, &late};
   plan_view p;
-  auto const run = [&](spmv_kernel const& kernel, void const* view) {
+  auto const run = [&](spmv_kernel const& kernel, void const* view, cpu const& rest) {
     detail::check_sizes(a.rows, a.cols, x.size(), y.size());
     if (!x.data() || !y.data())
       fail(errc::bad_structure, "spmv: x or y is null");
@@ -96,9 +96,9 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
         static_cast<std::size_t>(s.a.entries) + static_cast<std::size_t>(a.rows), where.threads);
     p.streaming = detail::passes_cache_by(s.a.entries, sizeof(V) + sizeof(I), p.threads);
     std::size_t const bytes = kernel.prepare(view, p);
-    if (bytes > where.workspace_limit)
+    if (bytes > rest.workspace_limit)
       fail(errc::out_of_memory, "spmv: %zu bytes of workspace wanted, the limit is %zu", bytes,
-           where.workspace_limit);
+           rest.workspace_limit);
     array<std::byte> work(bytes, where.memory);
     p.work = work.data();
     kernel.run({&alpha, view, x.data(), &beta, y.data(), &p});
@@ -106,16 +106,16 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   isa const set = active_isa();
   constexpr type_tag type = type_of<V, I, I>::value;
   bool const none = alpha == V(0) || a.entries == 0;
-  auto const with_csr = [&](csr_view<V, I, I> const& c) {
+  auto const with_csr = [&](csr_view<V, I, I> const& c, cpu const& rest) {
     if (none)
-      return spmv(tulle::where(where), alpha, c, x, beta, y);
+      return spmv(tulle::where(rest), alpha, c, x, beta, y);
     if (dispatch::overlaps(dispatch::arrays_of(matrix_ref(c)), y.data(), y.data() + y.size()))
       fail(errc::bad_structure, "spmv: y overlaps the arrays of A");
     p.done = a.late_ptr ? &done : nullptr;
-    run(*dispatch::cpu_spmv(set, format::csr, type), &c);
+    run(*dispatch::cpu_spmv(set, format::csr, type), &c, rest);
   };
   if (!dynamic::with_csr(a, none, where, with_csr))
-    run(*table[static_cast<std::size_t>(set)][static_cast<std::size_t>(type)], &a);
+    run(*table[static_cast<std::size_t>(set)][static_cast<std::size_t>(type)], &a, where);
 }
 
 #define TULLE_SPMV(tag, V, I, O)                                                                   \

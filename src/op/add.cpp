@@ -7,6 +7,8 @@
 // read and 12 to write an entry of C to fill; with a plan 8 of each, and a quarter for the bits.
 #include "tulle/op/add.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "op/add_row.hpp"
 #include "op/known_pattern.hpp"
 #include "op/merge_bits.hpp"
@@ -39,10 +41,10 @@ void check_operands(char const* op, csr_view<V, I, O> const& a, csr_view<V, I, O
 /// C with its row_ptr and room for its entries; `memory` becomes the merge table.
 template <class V, class I, class O>
 csr<V, I, O> merged(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, int parts,
-                    array<std::byte>& memory, where const& w) {
+                    array<std::byte>& memory, where const& w, std::size_t taken) {
   std::size_t const bytes = merge_bytes(a, b, parts);
-  if (bytes > w.workspace_limit)
-    fail(errc::out_of_memory, "add: %zu bytes of workspace wanted, the limit is %zu", bytes,
+  if (taken + bytes > w.workspace_limit)
+    fail(errc::out_of_memory, "add: %zu bytes of workspace wanted, the limit is %zu", taken + bytes,
          w.workspace_limit);
   memory = array<std::byte>(bytes, w.memory);
   merge_table const t(memory.data(), parts);
@@ -70,10 +72,10 @@ int parts_of(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, where const
 /// a, or its canonical form where that is something else.
 template <class V, class I, class O>
 csr_view<V, I, O> sorted(csr_view<V, I, O> const& a, bool is_canonical, csr<V, I, O>& copy,
-                         where const& w) {
+                         detail::limited const& space) {
   if (is_canonical)
     return a;
-  copy = a.to_csr(w.as_cpu());
+  copy = a.to_csr(space.counted());
   return copy.view();
 }
 
@@ -81,19 +83,24 @@ csr_view<V, I, O> sorted(csr_view<V, I, O> const& a, bool is_canonical, csr<V, I
 /// together.
 template <class V, class I, class O>
 csr<V, I, O> add_by_rows(add_method m, V alpha, csr_view<V, I, O> const& a, V beta,
-                         csr_view<V, I, O> const& b, where const& w) {
+                         csr_view<V, I, O> const& b, where const& w, std::size_t taken) {
   auto const rows = static_cast<std::size_t>(a.rows);
   auto const cols = static_cast<std::size_t>(a.cols);
   std::size_t longest = 0;
   for (std::size_t i = 0; i < rows; ++i)
     longest = std::max(longest, before(a, b, i + 1) - before(a, b, i));
-  int const parts = parts_of(a, b, w);
+  int parts = parts_of(a, b, w);
   std::size_t const scratch = add_padded(detail::add_scratch_bytes<V, I>(m, longest, cols));
   std::size_t const room = rows == 0 ? 0 : before(a, b, rows);
-  std::size_t const bytes = checked_mul(scratch, static_cast<std::size_t>(parts), "add") +
-                            checked_mul(room, sizeof(V) + sizeof(I), "add");
-  if (bytes > w.workspace_limit)
-    fail(errc::out_of_memory, "add: %zu bytes of workspace wanted, the limit is %zu", bytes,
+  auto const bytes = [&] {
+    auto const n = static_cast<std::size_t>(parts);
+    return taken + checked_mul(scratch, n, "add") + (n + 1) * sizeof(std::size_t) +
+           checked_mul(room, sizeof(V) + sizeof(I), "add");
+  };
+  while (parts > 1 && bytes() > w.workspace_limit)
+    --parts;
+  if (bytes() > w.workspace_limit)
+    fail(errc::out_of_memory, "add: %zu bytes of workspace wanted, the limit is %zu", bytes(),
          w.workspace_limit);
   array<std::byte> memory(scratch * static_cast<std::size_t>(parts), w.memory);
   array<I> col(room, w.memory);
@@ -150,26 +157,35 @@ csr<V, I, O> add(where const& w, V alpha, csr_view<V, I, O> a, V beta, csr_view<
                  add_options o) {
   stoppable const here;
   check_operands("add", a, b, w);
-  csr<V, I, O> copy_a, copy_b;
-  a = sorted(a, a.is_canonical(w.as_cpu()), copy_a, w);
-  b = sorted(b, b.is_canonical(w.as_cpu()), copy_b, w);
-  if (w.backend == backend::reference)
-    return reference_backend::add(alpha, a, beta, b, w.memory);
-  if (o.method != add_method::automatic && o.method != add_method::merge)
-    return add_by_rows(o.method, alpha, a, beta, b, w);
-  array<std::byte> memory;
-  int const parts = parts_of(a, b, w);
-  csr<V, I, O> c = merged(a, b, parts, memory, w);
-  expand_all(
-      a, b, merge_table(memory.data(), parts), parts,
-      join_entries<V, I>{{a.col, b.col, c.col.data()}, {alpha, a.val, beta, b.val, c.val.data()}});
-  return c;
+  return typed_memory("add", [&] {
+    limited const space("add", w);
+    csr<V, I, O> copy_a, copy_b;
+    a = sorted(a, a.is_canonical(w.as_cpu()), copy_a, space);
+    b = sorted(b, b.is_canonical(w.as_cpu()), copy_b, space);
+    if (w.backend == backend::reference)
+      return reference_backend::add(alpha, a, beta, b, w.memory);
+    if (o.method != add_method::automatic && o.method != add_method::merge)
+      return add_by_rows(o.method, alpha, a, beta, b, w, space.taken());
+    array<std::byte> memory;
+    int const parts = parts_of(a, b, w);
+    csr<V, I, O> c = merged(a, b, parts, memory, w, space.taken());
+    expand_all(a, b, merge_table(memory.data(), parts), parts,
+               join_entries<V, I>{{a.col, b.col, c.col.data()},
+                                  {alpha, a.val, beta, b.val, c.val.data()}});
+    return c;
+  });
 }
 
 } // namespace detail
 
 template <class V, class I, class O>
 add_plan<V, I, O>::add_plan(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b) : where_(w) {
+  detail::typed_memory("add", [&] { make(a, b); });
+}
+
+template <class V, class I, class O>
+void add_plan<V, I, O>::make(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) {
+  where const& w = where_;
   auto const start = std::chrono::steady_clock::now();
   check_operands("add", a, b, w);
   a_canonical_ = a.is_canonical(w.as_cpu());
@@ -180,11 +196,12 @@ add_plan<V, I, O>::add_plan(where const& w, csr_view<V, I, O> a, csr_view<V, I, 
     result_ = detail::add(w, V(0), a, V(0), b, {});
     path_ = "reference csr";
   } else {
+    detail::limited const space("add", w);
     csr<V, I, O> copy_a, copy_b;
-    csr_view<V, I, O> const from_a = sorted(a, a_canonical_, copy_a, w);
-    csr_view<V, I, O> const from_b = sorted(b, b_canonical_, copy_b, w);
+    csr_view<V, I, O> const from_a = sorted(a, a_canonical_, copy_a, space);
+    csr_view<V, I, O> const from_b = sorted(b, b_canonical_, copy_b, space);
     parts_ = parts_of(from_a, from_b, w);
-    result_ = merged(from_a, from_b, parts_, workspace_, w);
+    result_ = merged(from_a, from_b, parts_, workspace_, w, space.taken());
     expand_all(from_a, from_b, merge_table(workspace_.data(), parts_), parts_,
                join_columns<I>{from_a.col, from_b.col, result_.col.data()});
     std::fill(result_.val.begin(), result_.val.end(), V(0));
@@ -225,9 +242,12 @@ csr<V, I, O> const& add_plan<V, I, O>::run(V alpha, csr_view<V, I, O> a, V beta,
     result_ = detail::add(where_, alpha, a, beta, b, {});
     return result_;
   }
+  where rest = where_;
+  rest.workspace_limit -= rest.workspace_limit == SIZE_MAX ? 0 : workspace_.bytes();
+  detail::limited const space("add", rest);
   csr<V, I, O> copy_a, copy_b;
-  a = sorted(a, a_canonical_, copy_a, where_);
-  b = sorted(b, b_canonical_, copy_b, where_);
+  a = sorted(a, a_canonical_, copy_a, space);
+  b = sorted(b, b_canonical_, copy_b, space);
   expand_all(a, b, merge_table(workspace_.data(), parts_), parts_,
              join_values<V>{alpha, a.val, beta, b.val, result_.val.data()});
   return result_;

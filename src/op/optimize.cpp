@@ -297,9 +297,20 @@ foretold foretell_triangle(csr_view<V, I, O> const& a, layout const& l, triangle
   return with(hub == 0 ? 0 : bytes / hub * csr_bytes);
 }
 
+/// Whether a layout that failed so is left out, instead of all of them; `ran_out` becomes true
+/// where it did not fit the limit.
+bool takes_no_part(error const& e, cpu const& where, bool& ran_out) {
+  bool const does_not_fit = e.code() == errc::out_of_memory && where.workspace_limit != SIZE_MAX;
+  ran_out = ran_out || does_not_fit;
+  return e.code() == errc::unsupported || e.code() == errc::overflow || does_not_fit;
+}
+
 template <class V, class I, class O>
 std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_options const& o,
-                                       cpu const& where) {
+                                       cpu const& policy, bool& ran_out) {
+  detail::limited const space("optimize", policy);
+  cpu where = space.counted();
+  where.workspace_limit = policy.workspace_limit; // so that a layout that passes it is left out
   std::vector<layout> among = o.among;
   if (among.empty()) {
     among.assign(std::begin(all_formats), std::end(all_formats));
@@ -336,7 +347,7 @@ std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_opti
       c.convert = f.seen.convert;
       c.total = c.convert + o.calls * c.call;
     } catch (error const& e) {
-      if (e.code() != errc::unsupported && e.code() != errc::overflow)
+      if (!takes_no_part(e, where, ran_out))
         throw;
       c.remark = e.what();
     }
@@ -348,19 +359,24 @@ std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_opti
   return all;
 }
 
-/// f(csr_view) of a, through csr where it is something else.
+/// f(csr_view, where) of a, through csr where it is something else; where knows what that takes of
+/// the limit.
 template <class F>
 auto with_hub(matrix_ref a, cpu const& where, F&& f) {
   dispatch::check_present("optimize", a);
-  any_matrix csr;
-  if (a.format != format::csr) {
-    csr = convert(a, format::csr, where);
-    a = csr.ref();
-  }
-  return dispatch::with_short_offsets(a, where, [&](matrix_ref const& narrow) {
-    return visit(narrow.type, [&](auto types) {
-      using T = decltype(types);
-      return f(narrow.as<csr_view<typename T::value, typename T::index, typename T::offset>>());
+  return detail::typed_memory("optimize", [&] {
+    detail::limited const space("optimize", where);
+    any_matrix csr;
+    if (a.format != format::csr) {
+      csr = convert(a, format::csr, space.counted());
+      a = csr.ref();
+    }
+    return dispatch::with_short_offsets(a, space.counted(), [&](matrix_ref const& narrow) {
+      return visit(narrow.type, [&](auto types) {
+        using T = decltype(types);
+        return f(narrow.as<csr_view<typename T::value, typename T::index, typename T::offset>>(),
+                 space.rest(where));
+      });
     });
   });
 }
@@ -368,24 +384,31 @@ auto with_hub(matrix_ref a, cpu const& where, F&& f) {
 } // namespace
 
 std::vector<candidate> recommend(matrix_ref a, optimize_options const& o, cpu const& where) {
-  return with_hub(a, where, [&](auto const& csr) { return recommend_typed(csr, o, where); });
+  bool ran_out = false;
+  return with_hub(a, where, [&](auto const& csr, cpu const& rest) {
+    return recommend_typed(csr, o, rest, ran_out);
+  });
 }
 
 optimized optimize(matrix_ref a, optimize_options const& o, cpu const& where) {
   detail::stoppable const here;
-  return with_hub(a, where, [&](auto const& csr) {
-    std::vector<candidate> all = recommend_typed(csr, o, where);
+  return with_hub(a, where, [&](auto const& csr, cpu const& rest) {
+    bool ran_out = false;
+    std::vector<candidate> all = recommend_typed(csr, o, rest, ran_out);
     // What a sample took may still be too large as a whole: the next best then.
     for (auto c = all.begin(); c != all.end() && c->remark.empty(); ++c)
       try {
-        any_matrix made = convert(matrix_ref(csr), c->layout, where);
+        any_matrix made = convert(matrix_ref(csr), c->layout, rest);
         std::rotate(all.begin(), c, c + 1);
         return optimized(std::move(made), std::move(all));
       } catch (error const& e) {
-        if (e.code() != errc::unsupported && e.code() != errc::overflow)
+        if (!takes_no_part(e, rest, ran_out))
           throw;
         c->remark = e.what();
       }
+    if (ran_out)
+      fail(errc::out_of_memory, "optimize: none of %zu layouts fits the limit of %zu bytes: %s",
+           all.size(), where.workspace_limit, all.front().remark.c_str());
     fail(errc::unsupported, "optimize: none of %zu layouts takes this matrix", all.size());
   });
 }

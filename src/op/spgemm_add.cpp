@@ -20,7 +20,7 @@ void scale(V factor, V const* from, std::size_t n, V* to) {
 
 template <class V, class I, class O>
 csr<V, I, O> spgemm(where const& w, V alpha, csr_view<V, I, O> a, csr_view<V, I, O> b, V beta,
-                    csr_view<V, I, O> d, spgemm_options o) {
+                    csr_view<V, I, O> d, spgemm_options o, std::size_t taken) {
   check_product(a, b, w);
   check_operand("spgemm", "D", d, w);
   if (d.rows != a.rows || d.cols != b.cols)
@@ -35,11 +35,10 @@ csr<V, I, O> spgemm(where const& w, V alpha, csr_view<V, I, O> a, csr_view<V, I,
   narrow<O>(nnz_b + nnz_d, "spgemm: entries of B and D");
   std::size_t const bytes =
       (nnz_a + rows + nnz_b + nnz_d) * (sizeof(V) + sizeof(I)) + (2 * rows + inner + 2) * sizeof(O);
-  if (bytes > w.workspace_limit)
+  if (taken + bytes > w.workspace_limit)
     fail(errc::out_of_memory,
-         "spgemm: %zu bytes of workspace wanted for alpha A B + beta D, the "
-         "limit is %zu",
-         bytes, w.workspace_limit);
+         "spgemm: %zu bytes of workspace wanted at least for alpha A B + beta D, the limit is %zu",
+         taken + bytes, w.workspace_limit);
   csr<V, I, O> left(unchecked, a.rows, wide, array<O>(rows + 1, w.memory),
                     array<I>(nnz_a + rows, w.memory), array<V>(nnz_a + rows, w.memory));
   csr<V, I, O> right(unchecked, wide, b.cols, array<O>(inner + rows + 1, w.memory),
@@ -62,14 +61,12 @@ csr<V, I, O> spgemm(where const& w, V alpha, csr_view<V, I, O> a, csr_view<V, I,
   std::copy_n(d.col, nnz_d, right.col.data() + nnz_b);
   scale(alpha == V(0) ? V(0) : V(1), b.val, nnz_b, right.val.data());
   scale(beta == V(0) ? V(0) : V(1), d.val, nnz_d, right.val.data() + nnz_b);
-  where rest = w;
-  rest.workspace_limit = w.workspace_limit - bytes;
-  return spgemm(rest, left.view(), right.view(), o);
+  return spgemm(w, left.view(), right.view(), o, taken + bytes);
 }
 
 #define TULLE_SPGEMM(tag, V, I, O)                                                                 \
   template csr<V, I, O> spgemm(where const&, V, csr_view<V, I, O>, csr_view<V, I, O>, V,           \
-                               csr_view<V, I, O>, spgemm_options);
+                               csr_view<V, I, O>, spgemm_options, std::size_t);
 TULLE_TYPES(TULLE_SPGEMM)
 TULLE_BASIC_TYPES(TULLE_SPGEMM)
 #undef TULLE_SPGEMM

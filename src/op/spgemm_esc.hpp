@@ -7,6 +7,7 @@
 #include "tulle/format/csr.hpp"
 #include "tulle/primitive/radix_sort.hpp"
 
+#include "op/spgemm_stages.hpp"
 #include "reference/spgemm.hpp"
 
 namespace tulle::detail {
@@ -14,25 +15,55 @@ namespace tulle::detail {
 // Products of a block where memory does not say less.
 constexpr std::size_t esc_block = std::size_t(1) << 22;
 
-/// C has room for its entries.
 template <class V, class I, class O>
-void fill_by_global_esc(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, csr<V, I, O>& c,
-                        where const& w, std::size_t limit) {
+std::size_t products_of(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, std::size_t i) {
+  std::size_t n = 0;
+  for (O k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
+    n += static_cast<std::size_t>(b.row_ptr[a.col[k] + 1] - b.row_ptr[a.col[k]]);
+  return n;
+}
+
+/// Never less than a block of n products takes on one thread: triplets, the entries that the sort
+/// makes of them and room for as many, and its counters.
+template <class V, class I>
+std::size_t esc_bytes(std::size_t n) {
+  using namespace primitive::detail;
+  __extension__ using wide = unsigned __int128;
+  using key = std::conditional_t<sizeof(I) == 8, wide, std::uint64_t>;
+  std::size_t const each = 2 * sizeof(I) + sizeof(V) + 2 * sizeof(radix_entry<key, V>);
+  std::size_t const counters = 3 * (2 * (n / bucket_entries) + 2) + (n > bucket_limit ? digits : 0);
+  return n == 0 ? 0 : n * each + 64 * sizeof(radix_entry<key, V>) + counters * sizeof(std::size_t);
+}
+
+/// The least that fill_by_global_esc needs: a row is not taken apart.
+template <class V, class I, class O>
+std::size_t least_esc_bytes(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) {
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)
+    most = std::max(most, products_of(a, b, i));
+  return esc_bytes<V, I>(most);
+}
+
+/// Columns, values and row_ptr of C go where there is room for them.
+template <class V, class I, class O>
+void fill_by_global_esc(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, O* row_ptr,
+                        I* c_col, V* c_val, where const& w, spgemm_room const& space) {
   auto const rows = static_cast<std::size_t>(a.rows);
-  auto const products = [&](std::size_t i) {
-    std::size_t n = 0;
-    for (O k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
-      n += static_cast<std::size_t>(b.row_ptr[a.col[k] + 1] - b.row_ptr[a.col[k]]);
-    return n;
-  };
-  // Triplets, and what the sort takes: an entry each, twice where a bucket is large.
-  std::size_t const each = 2 * sizeof(I) + sizeof(V) + 2 * (16 + sizeof(V));
-  std::size_t const room = std::min(limit / 2 / each, esc_block);
+  if (std::size_t const least = least_esc_bytes(a, b); least > space.limit)
+    fail(errc::out_of_memory,
+         "spgemm: %zu bytes of workspace wanted at least by method global_esc, the limit is %zu",
+         space.taken + least, space.taken + space.limit);
+  std::size_t room = esc_block; // products of a block
+  while (room > 0 && esc_bytes<V, I>(room) > space.limit)
+    room -= room / 64 + 1;
+  cpu where = w.as_cpu();
+  if (space.limit != SIZE_MAX) // of more threads each takes room for a bucket
+    where.threads = 1;
   std::size_t most = 0;
   auto const block_from = [&](std::size_t first, std::size_t& n) {
     std::size_t i = first;
     for (n = 0; i < rows; ++i) {
-      std::size_t const more = products(i);
+      std::size_t const more = products_of(a, b, i);
       if (i > first && n + more > room)
         break;
       n += more;
@@ -43,10 +74,6 @@ void fill_by_global_esc(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, 
     i = block_from(i, n);
     most = std::max(most, n);
   }
-  if (most > limit / each)
-    fail(errc::out_of_memory,
-         "spgemm: %zu bytes of workspace wanted by method global_esc, the limit leaves %zu",
-         most * each, limit);
   array<I> row(most, w.memory), col(most, w.memory);
   array<V> val(most, w.memory);
   auto const expand = [&](std::size_t first, std::size_t last) {
@@ -63,16 +90,16 @@ void fill_by_global_esc(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, 
     last = block_from(first, n);
     expand(first, last);
     primitive::radix_sort(row.data(), col.data(), val.data(), n, static_cast<I>(last - first),
-                          b.cols, w.as_cpu());
+                          b.cols, where);
     std::size_t p = 0;
     for (std::size_t i = first; i < last; ++i) {
       for (std::size_t const begin = p; p < n && row[p] == static_cast<I>(i - first); ++p) {
         bool const is_new = p == begin || col[p] != col[p - 1];
         at += is_new;
-        c.col[at - 1] = col[p];
-        c.val[at - 1] = is_new ? val[p] : c.val[at - 1] + val[p];
+        c_col[at - 1] = col[p];
+        c_val[at - 1] = is_new ? val[p] : c_val[at - 1] + val[p];
       }
-      c.row_ptr[i + 1] = static_cast<O>(at);
+      row_ptr[i + 1] = static_cast<O>(at);
     }
   }
 }

@@ -21,20 +21,21 @@ constexpr double ns_an_entry = 2;
 } // namespace
 
 namespace detail {
+namespace {
 
 template <class V, class I, class O>
-product_forecast spgemm_forecast(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b,
-                                 std::size_t samples) {
+product_forecast forecast(where const& w, csr_view<V, I, O> const& a, csr_view<V, I, O> const& b,
+                          std::size_t samples, std::size_t taken) {
   check_product(a, b, w);
-  product_operands<V, I, O> const from(a, b, which_canonical(a, b, w), w);
-  auto const s = make_stages(from.a, from.b, {}, w, from.limit);
+  product_operands<V, I, O> const from(a, b, which_canonical(a, b, w), w, taken);
+  auto const s = make_stages(from.a, from.b, {}, w, from.room());
   spgemm_survey const& all = s->task().all;
   auto const rows = static_cast<std::size_t>(a.rows);
   s->clear(0);
   product_forecast f;
   f.products = static_cast<std::size_t>(all.products);
   f.most_entries = static_cast<std::size_t>(all.most_entries);
-  f.workspace_bytes = w.workspace_limit - from.limit + s->bytes();
+  f.workspace_bytes = from.taken + s->bytes();
   f.path = s->summary();
   f.is_exact = rows <= samples || all.products == 0;
   if (f.is_exact) {
@@ -80,9 +81,17 @@ product_forecast spgemm_forecast(where const& w, csr_view<V, I, O> a, csr_view<V
   return f;
 }
 
+} // namespace
+
+template <class V, class I, class O>
+product_forecast spgemm_forecast(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b,
+                                 std::size_t samples, std::size_t taken) {
+  return typed_memory("spgemm_forecast", [&] { return forecast(w, a, b, samples, taken); });
+}
+
 #define TULLE_FORECAST(tag, V, I, O)                                                               \
   template product_forecast spgemm_forecast(where const&, csr_view<V, I, O>, csr_view<V, I, O>,    \
-                                            std::size_t);
+                                            std::size_t, std::size_t);
 TULLE_TYPES(TULLE_FORECAST)
 TULLE_BASIC_TYPES(TULLE_FORECAST)
 #undef TULLE_FORECAST

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 namespace tulle::detail {
 namespace {
@@ -14,9 +15,10 @@ namespace {
 // The first row of each begins a program: with 4096 for one thread, lattice and poisson2d5
 // take 1.08 times as long, fem 1.05.
 constexpr std::size_t blocks_limit = 4096, blocks_a_thread = 256;
-constexpr std::size_t least_block = 16;     // rows
-constexpr std::size_t least_scratch = 2048; // of a thread, under a limit
-constexpr std::size_t padding = 1024;       // of all arrays in scratch together
+constexpr std::size_t least_block = 16; // rows
+// Bytes of a thread's scratch under a limit, where there may be more threads instead of more bytes;
+// and those that go to its accumulator before any go to lists and groups. Guesses.
+constexpr std::size_t least_scratch = 2048, accumulator_first = 4096;
 // Products from which a row is split, if those are more than a thread's share of all. Less: other
 // rows keep the other threads busy meanwhile. Other numbers have not been measured.
 constexpr std::int64_t least_split = 1 << 16;
@@ -52,9 +54,37 @@ void spgemm_stages::each_part(F f, Start start) {
       start);
 }
 
+void spgemm_stages::deal_blocks(std::size_t blocks) {
+  block_rows_ = std::max<std::size_t>(1, (sizes_.rows + blocks - 1) / blocks);
+  blocks_ = (sizes_.rows + block_rows_ - 1) / block_rows_;
+}
+
+void spgemm_stages::make_tables(bool with_kinds) {
+  std::size_t const counters = counter_bytes(blocks_);
+  tables_ = {}; // before the new ones
+  tables_ = array<std::byte>(counters + (with_kinds ? sizes_.rows + sizes_.rows_b : 0), memory_);
+  entries_ = reinterpret_cast<std::size_t*>(tables_.data());
+  if (!with_kinds)
+    return;
+  task_.marks = reinterpret_cast<std::uint8_t*>(tables_.data() + counters);
+  task_.kinds = reinterpret_cast<row_kind*>(task_.marks + sizes_.rows_b);
+  parallel(threads_, [&](int part) {
+    kernel_.mark(task_.b, task_.marks,
+                 static_cast<std::int64_t>(split(sizes_.rows_b, part, threads_)),
+                 static_cast<std::int64_t>(split(sizes_.rows_b, part + 1, threads_)));
+  });
+}
+
+void spgemm_stages::drop_tables() {
+  tables_ = {};
+  entries_ = nullptr;
+  task_.marks = nullptr;
+  task_.kinds = nullptr;
+}
+
 spgemm_stages::spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& sizes, void const* a,
                              void const* b, spgemm_options const& o, where const& w,
-                             std::size_t limit)
+                             spgemm_room const& room)
     : kernel_(kernel), sizes_(sizes), memory_(w.memory) {
   task_.a = a;
   task_.b = b;
@@ -62,48 +92,36 @@ spgemm_stages::spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& si
   task_.sorted = o.sorted;
   task_.first = sizes.first;
   threads_ = parts_for(sizes.nnz + sizes.rows, w.threads);
-  blocks_ = std::min({blocks_limit, blocks_a_thread * static_cast<std::size_t>(threads_),
-                      sizes.rows / least_block + 1});
-  blocks_ = std::clamp<std::size_t>(limit / 8 / sizeof(std::size_t), 2, blocks_ + 1) - 1;
-  block_rows_ = std::max<std::size_t>(1, (sizes.rows + blocks_ - 1) / blocks_);
-  blocks_ = (sizes.rows + block_rows_ - 1) / block_rows_;
-  std::size_t const counters = (blocks_ + 1) * sizeof(std::size_t);
-  bool const has_kinds = counters + sizes.rows + sizes.rows_b <= limit / 2;
-  std::size_t const bytes = counters + (has_kinds ? sizes.rows + sizes.rows_b : 0);
-  if (bytes > limit)
-    fail(errc::out_of_memory, "spgemm: %zu bytes of workspace wanted at least, the limit is %zu",
-         bytes + least_scratch, limit);
-  tables_ = array<std::byte>(bytes, memory_);
-  entries_ = reinterpret_cast<std::size_t*>(tables_.data());
-  if (has_kinds) {
-    task_.marks = reinterpret_cast<std::uint8_t*>(tables_.data() + counters);
-    task_.kinds = reinterpret_cast<row_kind*>(task_.marks + sizes.rows_b);
-    parallel(threads_, [&](int part) {
-      kernel_.mark(b, task_.marks, static_cast<std::int64_t>(split(sizes_.rows_b, part, threads_)),
-                   static_cast<std::int64_t>(split(sizes_.rows_b, part + 1, threads_)));
-    });
-  }
+  deal_blocks(std::min({blocks_limit, blocks_a_thread * static_cast<std::size_t>(threads_),
+                        sizes.rows / least_block + 1}));
+  std::size_t const all_tables = counter_bytes(blocks_) + sizes.rows + sizes.rows_b;
+  if (all_tables <= room.limit)
+    make_tables(true);
   survey();
   threads_ = parts_for(static_cast<std::size_t>(task_.all.products) + sizes.rows, w.threads);
   task_.tile = (task_.all.widest + 63) / 64 * 64;
   scratch_bytes_ = kernel_.scratch(task_);
-  if (scratch_bytes_ * static_cast<std::size_t>(threads_) > limit - bytes)
-    keep_within(limit - bytes);
+  std::size_t const tables = tables_.bytes();
+  if (tables == 0 || scratch_bytes_ > (room.limit - tables) / static_cast<std::size_t>(threads_) ||
+      room.at_least > room.limit)
+    keep_within(room, all_tables);
   scratch_ = array<std::byte>(scratch_bytes_ * static_cast<std::size_t>(threads_), memory_);
-  split_rows_within(limit - bytes - scratch_.bytes());
+  split_rows_within(room.limit - tables_.bytes() - scratch_.bytes());
 }
 
 void spgemm_stages::survey() {
-  array<spgemm_survey> of(static_cast<std::size_t>(threads_), spgemm_survey(), memory_);
-  in_turns(
-      blocks_,
-      [&](int thread, std::size_t b) {
-        entries_[b + 1] = static_cast<std::size_t>(kernel_.survey(
-            task_, first_row(b), first_row(b + 1), of[static_cast<std::size_t>(thread)]));
-      },
-      [](int) {});
-  spgemm_survey& all = task_.all = {};
-  for (spgemm_survey const& s : of) {
+  std::atomic<std::size_t> next{0};
+  std::mutex merging;
+  spgemm_survey all;
+  parallel(threads_, [&](int) {
+    spgemm_survey s;
+    for (std::size_t b; (b = next.fetch_add(1, std::memory_order_relaxed)) < blocks_;) {
+      check_stop();
+      std::int64_t const products = kernel_.survey(task_, first_row(b), first_row(b + 1), s);
+      if (entries_)
+        entries_[b + 1] = static_cast<std::size_t>(products);
+    }
+    std::lock_guard const one_at_a_time(merging);
     all.products += s.products;
     all.most_entries += s.most_entries;
     for (int k = 0; k < row_kinds; ++k) {
@@ -115,34 +133,91 @@ void spgemm_stages::survey() {
     all.group_columns = std::max(all.group_columns, s.group_columns);
     all.listed = std::max(all.listed, s.listed);
     all.heads = std::max(all.heads, s.heads);
-  }
+  });
+  task_.all = all;
 }
 
-/// Fewer threads, narrower tiles, shorter lists: what fits the limit. A method that was asked for
-/// and needs whole rows does not fit.
-void spgemm_stages::keep_within(std::size_t limit) {
-  threads_ = std::max(1, static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads_),
-                                                                limit / least_scratch)));
-  std::size_t const each = limit / static_cast<std::size_t>(threads_);
-  std::size_t const wanted = scratch_bytes_;
-  auto const share = static_cast<std::int64_t>(each > padding ? (each - padding) / 3 : 0);
-  auto const value = static_cast<std::int64_t>(sizes_.value);
-  auto const index = static_cast<std::int64_t>(sizes_.index);
-  // A third for the accumulator with flags and ranks, a third for groups, a third for lists.
-  task_.tile = share / (value + 5) / 64 * 64;
-  task_.most_grouped = std::min(task_.tile, share / (4 * value));
-  task_.most_listed = share / (6 * (value + index) + 8);
-  if (task_.tile < 64) {
-    task_.tile = (static_cast<std::int64_t>(each) - 512) / (value + 1) / 64 * 64;
-    task_.most_grouped = task_.most_listed = 0;
+/// What is least for one thread: an accumulator of 64 columns where rows may take turns, else what
+/// the method that was asked for needs of its longest row.
+std::size_t spgemm_stages::least_scratch_bytes() const {
+  if (!has_turns())
+    return scratch_bytes_;
+  bool any = false;
+  for (row_kind const k : {row_kind::dense, row_kind::follows, row_kind::hash, row_kind::esc})
+    any = any || task_.all.rows[static_cast<int>(k)] > 0;
+  return kernel_.scratch(empty_task(any ? 64 : 0));
+}
+
+/// The task without rows: with scratch for a tile alone.
+spgemm_task spgemm_stages::empty_task(std::int64_t tile) const {
+  spgemm_task t = task_;
+  t.all = {};
+  t.tile = tile;
+  return t;
+}
+
+/// Whether any row can be computed a tile of columns at a time.
+bool spgemm_stages::has_turns() const {
+  using enum spgemm_method;
+  return task_.wanted == automatic || task_.wanted == tiny || task_.wanted == dense ||
+         task_.wanted == global_esc;
+}
+
+/// Fewer threads, narrower tiles, shorter lists, fewer blocks: what fits the limit. Each of them
+/// grows with the limit or stays: the scratch of all threads is what tables of kinds leave, and
+/// half of the limit where they would take more than that.
+void spgemm_stages::keep_within(spgemm_room const& room, std::size_t all_tables) {
+  std::size_t const limit = room.limit, least = least_scratch_bytes();
+  std::size_t const least_counters = counter_bytes(std::min<std::size_t>(1, sizes_.rows));
+  std::size_t const wanted = std::max(least_counters + least, room.at_least);
+  if (wanted > limit)
+    fail(errc::out_of_memory,
+         "spgemm: %zu bytes of workspace wanted at least by method %s, the limit is %zu",
+         room.taken + wanted, name(task_.wanted), room.taken + limit);
+  bool const has_kinds = all_tables <= limit / 2 && limit - all_tables >= least;
+  if (!has_kinds)
+    drop_tables();
+  std::size_t const all =
+      has_kinds ? limit - all_tables : std::max(limit / 2, std::min(limit - least_counters, least));
+  auto const most_threads = static_cast<std::size_t>(threads_);
+  std::size_t const unit = std::max(least, has_turns() ? least_scratch : std::size_t(1));
+  std::size_t const threads = std::clamp<std::size_t>(all / unit, 1, most_threads);
+  threads_ = static_cast<int>(threads);
+  if (has_turns())
+    share(threads < most_threads ? std::min(all, unit) : all / threads);
+  scratch_bytes_ = kernel_.scratch(task_);
+  TULLE_ASSERT(scratch_bytes_ * threads <= all);
+  if (has_kinds)
+    return;
+  std::size_t const counters = (limit - scratch_bytes_ * threads) / sizeof(std::size_t);
+  deal_blocks(std::max<std::size_t>(2, std::min(counters, blocks_ + 1)) - 1);
+  make_tables(false);
+}
+
+/// Lays out a thread's scratch of at most `each` bytes, at least as many as the least.
+void spgemm_stages::share(std::size_t each) {
+  std::size_t const value = sizes_.value, index = sizes_.index;
+  std::size_t const flags = kernel_.scratch(empty_task(64)) - 64 * (1 + value); // beyond the tile
+  // Flags, sums and ranks.
+  auto const columns = [](std::size_t bytes, std::size_t of_each) {
+    return bytes / of_each / 64 * 64;
+  };
+  std::size_t tile, listed = 0, grouped = 0;
+  if (task_.wanted == spgemm_method::dense) {
+    tile = columns(each > flags ? each - flags : 0, value + 1);
+  } else {
+    std::size_t const first = std::min(each, accumulator_first), third = (each - first) / 3;
+    tile = columns(first > flags ? first - flags : 0, value + 5) + columns(third, value + 5);
+    // A table of up to four slots for each product, at least 16, and two lists; whole lines.
+    std::size_t const lines = 16 * (value + index) + 7 * 64;
+    listed = (third > lines ? third - lines : 0) / (6 * (value + index) + 4);
+    grouped = std::min(tile, (third > 64 ? third - 64 : 0) / (4 * value));
   }
+  task_.tile = static_cast<std::int64_t>(std::max<std::size_t>(64, tile));
+  task_.most_listed = static_cast<std::int64_t>(listed);
+  task_.most_grouped = static_cast<std::int64_t>(grouped);
   survey();
   task_.tile = std::min(task_.tile, (task_.all.widest + 63) / 64 * 64);
-  scratch_bytes_ = kernel_.scratch(task_);
-  if (scratch_bytes_ > each || (task_.tile < 64 && task_.all.widest > 0))
-    fail(errc::out_of_memory,
-         "spgemm: %zu bytes of workspace wanted for a thread by method %s, the limit leaves %zu",
-         wanted, name(task_.wanted), each);
 }
 
 /// A thread that has one row of a large share would work when the others are done. Its columns are

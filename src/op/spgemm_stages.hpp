@@ -19,12 +19,18 @@ struct spgemm_sizes {
   void const* first = nullptr;   // spgemm_task's
 };
 
+/// What the policy's limit leaves for the stages.
+struct spgemm_room {
+  std::size_t limit = SIZE_MAX; // bytes
+  std::size_t taken = 0;        // of the policy's limit, by others
+  std::size_t at_least = 0;     // what comes after the stages will want as much of `limit`
+};
+
 class spgemm_stages {
 public:
-  /// Surveys all rows and allocates what counting and filling need. `limit` is what is left of the
-  /// policy's for that.
+  /// Surveys all rows and allocates what counting and filling need.
   spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& sizes, void const* a,
-                void const* b, spgemm_options const& o, where const& w, std::size_t limit);
+                void const* b, spgemm_options const& o, where const& w, spgemm_room const& room);
 
   /// Entries of C; row_ptr gets those of its block up to each row.
   std::size_t count(void* row_ptr);
@@ -60,8 +66,18 @@ private:
   void* scratch_of(int thread) {
     return scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
   }
+  static std::size_t counter_bytes(std::size_t blocks) {
+    return (blocks + 1) * sizeof(std::size_t);
+  }
+  void deal_blocks(std::size_t blocks);
+  void make_tables(bool with_kinds);
+  void drop_tables();
   void survey();
-  void keep_within(std::size_t limit);
+  bool has_turns() const;
+  std::size_t least_scratch_bytes() const;
+  spgemm_task empty_task(std::int64_t tile) const;
+  void keep_within(spgemm_room const& room, std::size_t all_tables);
+  void share(std::size_t each);
   void split_rows_within(std::size_t limit);
 
   spgemm_kernel const& kernel_;

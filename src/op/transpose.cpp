@@ -6,6 +6,7 @@
 // the cache: detail/counting_sort.hpp.
 #include "tulle/op/transpose.hpp"
 
+#include "tulle/core/limited.hpp"
 #include "tulle/format/csc.hpp"
 #include "tulle/op/convert.hpp"
 
@@ -19,6 +20,9 @@ namespace tulle {
 namespace {
 
 using detail::check_operand;
+using detail::limited;
+using detail::parts_for;
+using detail::sort_lines;
 
 template <class V>
 constexpr bool is_complex = !std::is_floating_point_v<V>;
@@ -43,6 +47,23 @@ void conjugate_all(csr<V, I, O>& t) {
     v = conjugated(v, true);
 }
 
+/// The entries of A in lines of A^T: columns and `from`, or what value(k) says of entry k. Each
+/// thread takes a counter for each line, so that a limit may leave room for fewer of them.
+template <class V, class I, class O, class T, class Value, class To>
+array<O> sort_entries(where const& w, csr_view<V, I, O> const& a, T const* from, Value value,
+                      I* col, To* to) {
+  auto const lines = static_cast<std::size_t>(a.cols);
+  std::size_t const counters = lines * sizeof(O);
+  limited const space("transpose", w.as_cpu(), counters + sizeof(O));
+  cpu counted = space.counted();
+  if (w.workspace_limit != SIZE_MAX)
+    counted.threads = static_cast<int>(std::clamp<std::size_t>(
+        w.workspace_limit / (counters + 64), 1,
+        static_cast<std::size_t>(parts_for(static_cast<std::size_t>(a.nnz), w.threads))));
+  return sort_lines(a.row_ptr, a.col, from, value, static_cast<std::size_t>(a.rows), lines, col, to,
+                    counted);
+}
+
 } // namespace
 
 namespace detail {
@@ -51,20 +72,20 @@ template <class V, class I, class O>
 csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o) {
   stoppable const here;
   check_operand("transpose", "A", a, w);
-  if (w.backend == backend::reference) {
-    auto t = reference_backend::transpose(a, w.memory);
-    if (o.conjugate)
-      conjugate_all(t);
+  return typed_memory("transpose", [&] {
+    if (w.backend == backend::reference) {
+      auto t = reference_backend::transpose(a, w.memory);
+      if (o.conjugate)
+        conjugate_all(t);
+      return t;
+    }
+    csr<V, I, O> t = room_for(a, w);
+    bool const conjugate = is_complex<V> && o.conjugate;
+    t.row_ptr = sort_entries(
+        w, a, a.val, [conjugate, val = a.val](O k) { return conjugated(val[k], conjugate); },
+        t.col.data(), t.val.data());
     return t;
-  }
-  csr<V, I, O> t = room_for(a, w);
-  bool const conjugate = is_complex<V> && o.conjugate;
-  t.row_ptr = sort_lines(
-      a.row_ptr, a.col, a.val,
-      [conjugate, val = a.val](O k) { return conjugated(val[k], conjugate); },
-      static_cast<std::size_t>(a.rows), static_cast<std::size_t>(a.cols), t.col.data(),
-      t.val.data(), w.as_cpu());
-  return t;
+  });
 }
 
 } // namespace detail
@@ -72,12 +93,18 @@ csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o)
 template <class V, class I, class O>
 transpose_plan<V, I, O>::transpose_plan(where const& w, csr_view<V, I, O> a, transpose_options o)
     : where_(w), options_(o) {
+  detail::typed_memory("transpose", [&] { make(a); });
+}
+
+template <class V, class I, class O>
+void transpose_plan<V, I, O>::make(csr_view<V, I, O> const& a) {
+  where const& w = where_;
   auto const start = std::chrono::steady_clock::now();
   check_operand("transpose", "A", a, w);
   auto const n = static_cast<std::size_t>(a.nnz);
   if (w.backend == backend::reference) {
     path_ = "reference csr";
-    result_ = detail::transpose(w, a, o);
+    result_ = detail::transpose(w, a, options_);
   } else {
     if (n > w.workspace_limit / sizeof(O))
       fail(errc::out_of_memory, "transpose: %zu bytes of workspace wanted, the limit is %zu",
@@ -85,9 +112,10 @@ transpose_plan<V, I, O>::transpose_plan(where const& w, csr_view<V, I, O> a, tra
     workspace_ = array<std::byte>(n * sizeof(O), w.memory);
     result_ = room_for(a, w);
     auto* const from = reinterpret_cast<O*>(workspace_.data());
-    result_.row_ptr = detail::sort_lines(
-        a.row_ptr, a.col, a.col, [](O k) { return k; }, static_cast<std::size_t>(a.rows),
-        static_cast<std::size_t>(a.cols), result_.col.data(), from, w.as_cpu());
+    where rest = w;
+    rest.workspace_limit -= w.workspace_limit == SIZE_MAX ? 0 : workspace_.bytes();
+    result_.row_ptr = sort_entries(
+        rest, a, a.col, [](O k) { return k; }, result_.col.data(), from);
     path_ = "cpu csr by permutation";
   }
   a_ = detail::know(a, w.threads);
@@ -145,12 +173,15 @@ csr<V, I, O> const& transpose_plan<V, I, O>::run(csr_view<V, I, O> a) {
 }
 
 any_matrix transpose(where const& w, any_matrix const& a, transpose_options o) {
+  detail::limited const space("transpose", w);
+  any_matrix csr_of_a;
   if (a.format() != format::csr)
-    return transpose(w, convert(a, format::csr, w.as_cpu()), o);
+    csr_of_a = convert(a, format::csr, space.counted());
   return visit(a.type(), [&](auto types) -> any_matrix {
     using T = decltype(types);
     using owner = csr<typename T::value, typename T::index, typename T::offset>;
-    return detail::transpose(w, a.get_if<owner>()->view(), o);
+    any_matrix const& from = csr_of_a.empty() ? a : csr_of_a;
+    return detail::transpose(space.rest(w), from.get_if<owner>()->view(), o);
   });
 }
 

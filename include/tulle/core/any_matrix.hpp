@@ -2,6 +2,7 @@
 
 /// A matrix whose format and types are known at run time.
 #pragma once
+#include "tulle/core/limited.hpp"
 #include "tulle/core/registry.hpp"
 #include "tulle/core/where.hpp"
 
@@ -64,7 +65,8 @@ public:
   any_matrix() = default;
   template <class F>
   requires owner_traits<F>::is_owner any_matrix(F owner)
-      : holder_(std::make_unique<holder_of<F>>(std::move(owner))) {}
+      : holder_(detail::typed_memory(
+            "any_matrix", [&] { return std::make_unique<holder_of<F>>(std::move(owner)); })) {}
   any_matrix(any_matrix const& other) : holder_(other.holder_ ? other.holder_->clone() : nullptr) {}
   any_matrix(any_matrix&&) noexcept = default;
   any_matrix& operator=(any_matrix other) noexcept {
@@ -123,7 +125,9 @@ struct any_matrix::holder_of final : holder {
     detail::check_arrays(name(owner_traits<F>::format), matrix);
     ref = matrix_ref(view);
   }
-  std::unique_ptr<holder> clone() const override { return std::make_unique<holder_of>(matrix); }
+  std::unique_ptr<holder> clone() const override {
+    return detail::typed_memory("any_matrix", [&] { return std::make_unique<holder_of>(matrix); });
+  }
   void refill(matrix_ref csr, cpu const& where) override {
     using traits = owner_traits<F>;
     using csr_type =

@@ -29,6 +29,19 @@ namespace detail {
 /// [0, most_threads].
 int threads_of(int asked);
 
+/// While one lives, 0 means so many threads to this thread: for what takes no policy, as validate()
+/// of most formats, within a call that has one.
+class policy_threads {
+public:
+  explicit policy_threads(int asked) noexcept;
+  ~policy_threads();
+  policy_threads(policy_threads const&) = delete;
+  policy_threads& operator=(policy_threads const&) = delete;
+
+private:
+  int before_;
+};
+
 /// body(context, part) for each part in [0, parts), the caller's thread taking part 0 and those
 /// that no other thread has begun when it is done. With one part, or where no other thread can be
 /// had, it is the caller's alone. Parts may not wait for one another. The first exception by part

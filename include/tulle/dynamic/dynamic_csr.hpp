@@ -76,7 +76,9 @@ struct dynamic_options {
   /// Places that rows have left, over entries, from which a batch defragments first; 0: never.
   double waste = .5;
   std::size_t limit = SIZE_MAX; ///< places of the pool
-  cpu where;                    ///< threads and memory of all changes
+  /// Threads and memory of all changes. Its workspace_limit is of all bytes that one change
+  /// allocates at once, those included that the matrix keeps.
+  cpu where;
 };
 
 struct dynamic_defragment {
@@ -188,7 +190,7 @@ public:
   /// All rows in one segment each. Readers go on meanwhile.
   void defragment(dynamic_defragment d = {});
   /// The same by a thread of its own; wait() waits for it, and throws what it threw. Of two at a
-  /// time the second waits.
+  /// time the second waits. Where no thread can be made it is done before this returns.
   void defragment_in_background(dynamic_defragment d = {});
   void wait();
 

@@ -116,7 +116,9 @@ struct bcoo {
 
   bcoo() = default;
   static bcoo from_csr(csr_view<V, I, O> a, bcoo_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   bcoo_view<V, I, O> view() const& {

@@ -140,7 +140,9 @@ struct bcsr {
         pattern(std::move(pattern)) {}
 
   static bcsr from_csr(csr_view<V, I, O> a, bcsr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   bcsr_view<V, I, O> view() const& {
     return detail::numbered(bcsr_view<V, I, O>{unchecked, rows, cols, nnz, height, width,

@@ -138,7 +138,9 @@ struct bicrs {
   detail::serial_number serial; ///< of the pattern
 
   static bicrs from_csr(csr_view<V, I, O> a, bicrs_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   bicrs_view<V, I, O> view() const& {

@@ -214,7 +214,9 @@ struct bsell {
   detail::serial_number serial; ///< of the pattern
 
   static bsell from_csr(csr_view<V, I, O> a, bsell_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   bsell_view<V, I, O> view() const& {
     return detail::numbered(

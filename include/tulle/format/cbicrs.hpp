@@ -108,7 +108,9 @@ struct cbicrs : detail::bicrs_base<V, I, O> {
   detail::serial_number serial; ///< of the pattern
 
   static cbicrs from_csr(csr_view<V, I, O> a, cbicrs_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   cbicrs_view<V, I, O> view() const& {

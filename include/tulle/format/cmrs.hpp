@@ -125,7 +125,9 @@ struct cmrs {
   /// In the arrays of a, which is left 0 by 0: beside them there are strip_ptr and, for each thread
   /// that sorts, room for two strips. A padded layout needs arrays of its own.
   static cmrs from_csr(csr<V, I, O>&& a, cmrs_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   cmrs_view<V, I, O> view() const& {

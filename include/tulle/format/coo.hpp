@@ -65,7 +65,7 @@ struct coo_view {
     f("val", val, static_cast<std::size_t>(nnz));
   }
 
-  void validate() const;
+  void validate(cpu const& where = {}) const;
   csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
 
@@ -97,7 +97,9 @@ struct coo {
       : rows(rows), cols(cols), row(std::move(row)), col(std::move(col)), val(std::move(val)) {}
 
   static coo from_csr(csr_view<V, I, O> a, coo_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   coo_view<V, I, O> view() const& {
     return detail::numbered(coo_view<V, I, O>{unchecked, rows, cols, static_cast<O>(val.size()),
@@ -116,13 +118,13 @@ struct coo {
 };
 
 template <class V, class I, class O, space S>
-void coo_view<V, I, O, S>::validate() const {
+void coo_view<V, I, O, S>::validate(cpu const& where) const {
   detail::check_shape("coo", rows, cols);
   if (nnz < 0)
     fail(errc::bad_structure, "coo: %lld entries; that may not be negative",
          static_cast<long long>(nnz));
-  detail::check_indices("coo: row", row, static_cast<std::size_t>(nnz), rows);
-  detail::check_indices("coo: col", col, static_cast<std::size_t>(nnz), cols);
+  detail::check_indices("coo: row", row, static_cast<std::size_t>(nnz), rows, where.threads);
+  detail::check_indices("coo: col", col, static_cast<std::size_t>(nnz), cols, where.threads);
   detail::check_present("coo: val", val, static_cast<std::size_t>(nnz));
 }
 
@@ -153,7 +155,7 @@ csr<V, I, O> coo_view<V, I, O, S>::to_csr(cpu const& where) const {
   if (!detail::ascends(row, n, where))
     return detail::compress<O>(
         rows, cols, row, col, val, n, [](V const& a, V const& b) { return static_cast<V>(a + b); },
-        where);
+        where, where.memory);
   csr<V, I, O> c(unchecked, rows, cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
   c.row_ptr = detail::bucket_sort<O>(
       static_cast<std::size_t>(rows), n, row,

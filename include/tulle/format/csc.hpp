@@ -97,7 +97,9 @@ struct csc {
         val(std::move(val)) {}
 
   static csc from_csr(csr_view<V, I, O> a, csc_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   csc_view<V, I, O> view() const& {
     return detail::numbered(csc_view<V, I, O>{unchecked, rows, cols, static_cast<O>(row.size()),

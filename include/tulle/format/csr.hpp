@@ -87,7 +87,7 @@ struct csr_view {
   }
 
   /// Throws errc::bad_structure naming the first broken invariant.
-  void validate() const;
+  void validate(cpu const& where = {}) const;
   /// Rows sorted, no duplicates.
   bool is_canonical(cpu const& where = {}) const;
   /// The same matrix with rows sorted and duplicates summed in the order they were stored.
@@ -124,7 +124,7 @@ struct csr {
         val(std::move(val)) {}
 
   static csr from_csr(csr_view<V, I, O> a, csr_options = {}, cpu const& where = {});
-  csr to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr to_csr(cpu const& where = {}) const { return detail::checked(*this, where).to_csr(where); }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   csr_view<V, I, O> view() const& {
@@ -133,7 +133,7 @@ struct csr {
                             serial);
   }
   void view() const&& = delete; // it would dangle
-  void validate() const { csr_view<V, I, O>(rows, cols, row_ptr, col, val); }
+  void validate(cpu const& where = {}) const;
   std::size_t bytes() const { return detail::bytes_of(view()); }
   /// f(arrays...), all of them in the order of the view's.
   template <class M, class F>
@@ -153,7 +153,7 @@ struct canonical {
   csr_view<V, I, O> view;
 
   canonical(csr_view<V, I, O> a, cpu const& where) : view(a) {
-    a.validate();
+    a.validate(where);
     if (!a.is_canonical(where)) {
       copy = a.to_csr(where);
       view = copy.view();
@@ -223,9 +223,9 @@ inline void check_present(char const* name, void const* p, std::size_t n) {
 
 /// 0 <= index[k] < limit.
 template <class I>
-void check_indices(char const* name, I const* index, std::size_t n, I limit) {
+void check_indices(char const* name, I const* index, std::size_t n, I limit, int threads = 0) {
   check_present(name, index, n);
-  int const parts = parts_for(n, 0, 1 << 18);
+  int const parts = parts_for(n, threads, 1 << 18);
   parallel(parts, [&](int part) {
     std::size_t const end = split(n, part + 1, parts);
     I outside = 0; // no branch an index: it goes by vectors
@@ -340,6 +340,51 @@ void refill_rows(char const* name, I rows, I cols, O nnz, csr_view<V, I, O> cons
       [&](csr_view<V, I, O> const& c) { copy_values(c.val, n, val, where); });
 }
 
+/// Sorts each row of a by (column, position) in scratch of its own length, and adds up equal
+/// columns in place of the row. c has room for all entries: row i stays where it was in a, and
+/// c.row_ptr says how many are left.
+template <class V, class I, class O>
+void sort_rows(csr_view<V, I, O> const& a, csr<V, I, O>& c, cpu const& where) {
+  auto const n = static_cast<std::size_t>(a.rows);
+  auto const* const row_ptr = a.row_ptr;
+  auto const* const col = a.col;
+  auto const* const val = a.val;
+  int const parts = parts_for(static_cast<std::size_t>(a.nnz) + n, where.threads);
+  O longest = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    longest = std::max<O>(longest, row_ptr[i + 1] - row_ptr[i]);
+  array<O> order(static_cast<std::size_t>(longest) * static_cast<std::size_t>(parts), where.memory);
+  c.row_ptr[0] = 0;
+  parallel(parts, [&](int part) {
+    O* const scratch =
+        order.data() + static_cast<std::size_t>(part) * static_cast<std::size_t>(longest);
+    std::size_t const end = split_by_entries(row_ptr, n, part + 1, parts);
+    for (std::size_t i = split_by_entries(row_ptr, n, part, parts); i < end; ++i) {
+      O const first = row_ptr[i];
+      O const length = row_ptr[i + 1] - first;
+      for (O k = 0; k < length; ++k)
+        scratch[k] = static_cast<O>(first + k);
+      std::sort(scratch, scratch + length,
+                [&](O p, O q) { return col[p] != col[q] ? col[p] < col[q] : p < q; });
+      O at = first;
+      for (O k = 0; k < length; ++k) {
+        I const j = col[scratch[k]];
+        V const v = val[scratch[k]];
+        if (at != first && c.col[at - 1] == j) {
+          c.val[at - 1] += v;
+        } else {
+          c.col[at] = j;
+          c.val[at] = v;
+          ++at;
+        }
+      }
+      c.row_ptr[i + 1] = static_cast<O>(at - first);
+    }
+  });
+  for (std::size_t i = 0; i < n; ++i)
+    c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i + 1] + c.row_ptr[i]);
+}
+
 } // namespace detail
 
 template <class V, class I, class O, space S>
@@ -347,10 +392,10 @@ csr_view<V, I, O, S>::csr_view(csr<V, I, O> const& a) requires(S == space::host)
     : csr_view(a.view()) {}
 
 template <class V, class I, class O, space S>
-void csr_view<V, I, O, S>::validate() const {
+void csr_view<V, I, O, S>::validate(cpu const& where) const {
   detail::check_shape("csr", rows, cols);
   detail::check_pointers("csr: row_ptr", row_ptr, static_cast<std::size_t>(rows), nnz);
-  detail::check_indices("csr: col", col, static_cast<std::size_t>(nnz), cols);
+  detail::check_indices("csr: col", col, static_cast<std::size_t>(nnz), cols, where.threads);
   detail::check_present("csr: val", val, static_cast<std::size_t>(nnz));
 }
 
@@ -399,41 +444,7 @@ csr<V, I, O> csr_view<V, I, O, S>::to_csr(cpu const& where) const {
     return c;
   }
 
-  // Sort each row by (column, position) in scratch of its own length, add up equal columns in place
-  // of the row, then close the gaps.
-  O longest = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    longest = std::max<O>(longest, row_ptr[i + 1] - row_ptr[i]);
-  array<O> order(static_cast<std::size_t>(longest) * static_cast<std::size_t>(parts), where.memory);
-  c.row_ptr[0] = 0;
-  detail::parallel(parts, [&](int part) {
-    O* const scratch =
-        order.data() + static_cast<std::size_t>(part) * static_cast<std::size_t>(longest);
-    std::size_t const end = detail::split_by_entries(row_ptr, n, part + 1, parts);
-    for (std::size_t i = detail::split_by_entries(row_ptr, n, part, parts); i < end; ++i) {
-      O const first = row_ptr[i];
-      O const length = row_ptr[i + 1] - first;
-      for (O k = 0; k < length; ++k)
-        scratch[k] = static_cast<O>(first + k);
-      std::sort(scratch, scratch + length,
-                [&](O p, O q) { return col[p] != col[q] ? col[p] < col[q] : p < q; });
-      O at = first;
-      for (O k = 0; k < length; ++k) {
-        I const j = col[scratch[k]];
-        V const v = val[scratch[k]];
-        if (at != first && c.col[at - 1] == j) {
-          c.val[at - 1] += v;
-        } else {
-          c.col[at] = j;
-          c.val[at] = v;
-          ++at;
-        }
-      }
-      c.row_ptr[i + 1] = static_cast<O>(at - first);
-    }
-  });
-  for (std::size_t i = 0; i < n; ++i)
-    c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i + 1] + c.row_ptr[i]);
+  detail::sort_rows(*this, c, where);
   auto const kept = static_cast<std::size_t>(c.row_ptr[n]);
   if (kept == entries)
     return c;
@@ -459,8 +470,15 @@ csr<V, I, O>::csr(I rows, I cols, array<O> row_ptr, array<I> col, array<V> val)
 }
 
 template <class V, class I, class O>
+void csr<V, I, O>::validate(cpu const& where) const {
+  detail::check_shape("csr", rows, cols);
+  detail::check_sizes<O>("csr", row_ptr.size(), rows, col.size(), val.size());
+  view().validate(where);
+}
+
+template <class V, class I, class O>
 csr<V, I, O> csr<V, I, O>::from_csr(csr_view<V, I, O> a, csr_options, cpu const& where) {
-  a.validate();
+  a.validate(where);
   return a.to_csr(where);
 }
 

@@ -160,7 +160,9 @@ struct csr5 {
   /// Takes the arrays of a over and turns their tiles in place; a is left 0 x 0. Where a is not
   /// canonical, of a sorted copy.
   static csr5 from_csr(csr<V, I, O>&& a, csr5_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const& { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const& {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// Gives the arrays back, turned in place; this one is left 0 x 0.
   csr<V, I, O> to_csr(cpu const& where = {}) &&;
   void refill(csr_view<V, I, O> a, cpu const& where = {});
@@ -435,7 +437,7 @@ csr5<V, I, O> csr5<V, I, O>::from_csr(csr_view<V, I, O> a, csr5_options o, cpu c
 
 template <class V, class I, class O>
 csr5<V, I, O> csr5<V, I, O>::from_csr(csr<V, I, O>&& a, csr5_options o, cpu const& where) {
-  a.validate();
+  a.validate(where);
   if (!a.view().is_canonical(where)) {
     csr5 b = from_csr(a.to_csr(where), o, where);
     a = {};

@@ -98,7 +98,9 @@ struct csr_adaptive {
   csr_adaptive() = default;
   static csr_adaptive from_csr(csr_view<V, I, O> a, csr_adaptive_options = {},
                                cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   csr_adaptive_view<V, I, O> view() const& {

@@ -187,7 +187,9 @@ struct dia {
       array<V> stray_val, bool symmetric = false, array<O> shared = {});
 
   static dia from_csr(csr_view<V, I, O> a, dia_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   dia_view<V, I, O> view() const& {
     return detail::numbered(dia_view<V, I, O>{unchecked, rows, cols, nnz, block, diagonal,

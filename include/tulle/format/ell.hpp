@@ -102,7 +102,9 @@ struct ell {
         col(std::move(col)), val(std::move(val)) {}
 
   static ell from_csr(csr_view<V, I, O> a, ell_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   ell_view<V, I, O> view() const& {

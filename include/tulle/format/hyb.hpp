@@ -126,7 +126,9 @@ struct hyb {
         coo_col(std::move(others.col)), coo_val(std::move(others.val)) {}
 
   static hyb from_csr(csr_view<V, I, O> a, hyb_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   hyb_view<V, I, O> view() const& {

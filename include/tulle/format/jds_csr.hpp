@@ -110,7 +110,9 @@ struct jds_csr : detail::jds_base<V, I, O> {
 
   jds_csr() = default;
   static jds_csr from_csr(csr_view<V, I, O> a, jds_csr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   jds_csr_view<V, I, O> view() const& {

@@ -141,7 +141,9 @@ struct panels {
   detail::serial_number serial; ///< of the pattern
 
   static panels from_csr(csr_view<V, I, O> a, panels_options o = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern; errc::bad_structure if the pattern differs.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   panels_view<V, I, O> view() const& {

@@ -84,7 +84,9 @@ struct scsr {
   }
 
   static scsr from_csr(csr_view<V, I, O> a, scsr_options = {}, cpu const& where = {});
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::checked(*this).to_csr(where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const {
+    return detail::checked(*this, where).to_csr(where);
+  }
   /// New values on the same pattern, symmetric as well.
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   scsr_view<V, I, O> view() const& {

@@ -39,6 +39,7 @@ public:
   void rebind(csr_view<V, I, O> a, csr_view<V, I, O> b) { *this = add_plan(where_, a, b); }
 
 private:
+  void make(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b);
   void check_shape(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) const;
   where where_;
   int parts_ = 1;
@@ -60,8 +61,10 @@ void add(where const& w, V alpha, csr_view<V, I, O> a, V beta, dense_view<V> d);
 template <detail::hub_operand A, detail::hub_operand B>
 auto add(where const& w, value_t<A> alpha, A const& a, value_t<A> beta, B const& b,
          add_options o = {}) {
-  return detail::add(w, alpha, detail::built_hub_of(a, w.as_cpu()).view, beta,
-                     detail::built_hub_of(b, w.as_cpu()).view, o);
+  detail::limited const space("add", w);
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  auto const of_b = detail::built_hub_of(b, space.counted());
+  return detail::add(space.rest(w), alpha, of_a.view, beta, of_b.view, o);
 }
 /// The same where the data is.
 template <detail::hub_operand A, detail::hub_operand B>
@@ -78,7 +81,9 @@ csr<V, I, O> const& add(add_plan<V, I, O>& plan, std::type_identity_t<V> alpha, 
 /// D = alpha A + beta D. D may not overlap the arrays of A.
 template <detail::hub_operand A>
 void add(where const& w, value_t<A> alpha, A const& a, value_t<A> beta, dense_view<value_t<A>> d) {
-  detail::add(w, alpha, detail::built_hub_of(a, w.as_cpu()).view, beta, d);
+  detail::limited const space("add", w);
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  detail::add(w, alpha, of_a.view, beta, d);
 }
 /// The same where the data is.
 template <detail::hub_operand A>

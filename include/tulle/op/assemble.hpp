@@ -11,6 +11,7 @@
 /// of threads. Rows come out sorted. What fails, a combine that throws included, leaves nothing
 /// behind.
 #pragma once
+#include "tulle/core/limited.hpp"
 #include "tulle/format/detail/compress.hpp"
 
 #include <span>
@@ -106,9 +107,11 @@ csr<V, I, O> from_triplets(I rows, std::type_identity_t<I> cols,
     fail(errc::shape_mismatch, "from_triplets: %zu row indices, %zu column indices, %zu values",
          row.size(), col.size(), n);
   narrow<O>(n, "number of triplets");
-  detail::check_indices("from_triplets: row", row.data(), n, rows);
-  detail::check_indices("from_triplets: col", col.data(), n, cols);
-  return detail::compress<O>(rows, cols, row.data(), col.data(), val.data(), n, combine, where);
+  detail::check_indices("from_triplets: row", row.data(), n, rows, where.threads);
+  detail::check_indices("from_triplets: col", col.data(), n, cols, where.threads);
+  detail::limited const space("from_triplets", where);
+  return detail::compress<O>(rows, cols, row.data(), col.data(), val.data(), n, combine,
+                             space.counted(), where.memory);
 }
 
 namespace detail {
@@ -124,7 +127,9 @@ template <class V, class I, class O, class Elements, class Combine>
 csr<V, I, O> assemble_list(I rows, I cols, Elements const& elements, Combine const& combine,
                            cpu const& where) {
   check_shape("assemble", rows, cols);
-  array<std::size_t> first(elements.size() + 1, where.memory);
+  limited const space("assemble", where);
+  std::pmr::memory_resource* const memory = space.counted().memory;
+  array<std::size_t> first(elements.size() + 1, memory);
   first[0] = 0;
   for (std::size_t e = 0; e < elements.size(); ++e) {
     element<V, I> const one = elements[e];
@@ -133,9 +138,9 @@ csr<V, I, O> assemble_list(I rows, I cols, Elements const& elements, Combine con
   }
   std::size_t const n = first[elements.size()];
   narrow<O>(n, "number of triplets");
-  array<I> row(n, where.memory);
-  array<I> col(n, where.memory);
-  array<V> val(n, where.memory);
+  array<I> row(n, memory);
+  array<I> col(n, memory);
+  array<V> val(n, memory);
   int const parts = parts_for(n, where.threads);
   parallel(parts, [&](int part) {
     std::size_t const end = split(elements.size(), part + 1, parts);
@@ -158,7 +163,8 @@ csr<V, I, O> assemble_list(I rows, I cols, Elements const& elements, Combine con
         }
     }
   });
-  return compress<O>(rows, cols, row.data(), col.data(), val.data(), n, combine, where);
+  return compress<O>(rows, cols, row.data(), col.data(), val.data(), n, combine, space.counted(),
+                     where.memory);
 }
 
 } // namespace detail

@@ -40,7 +40,10 @@ layout layout_for(format f, backend b);
 
 /// a in that layout. Offsets wider than the indices become as narrow where the format is built for
 /// those alone, if they fit. errc::unsupported where the format is not built for a's types, has no
-/// such option, or would take more memory than its option `limit` allows.
+/// such option, or would take more memory than its option `limit` allows. The policy's
+/// workspace_limit is of all bytes beyond a that live at once, the result's included: what a layout
+/// takes is known only when it is there. errc::out_of_memory names the bytes where it was passed; a
+/// stays as it is.
 any_matrix convert(matrix_ref a, layout const& to, cpu const& where = {});
 /// Of an owner or a view, which is not copied first.
 template <class A>

@@ -10,10 +10,9 @@
 /// the last that it needs, so that little is computed twice where the numbering is local. The bits
 /// are those of the order for every number of blocks. To go in blocks saves memory, not time: on
 /// grids 16 of them take 1.0 to 1.2 times as long in (R A) P, and 1.2 to 2.2 in R (A P), where the
-/// rows of A that blocks share are more. Beside the limit, C's values are there twice when its
-/// blocks are put together.
+/// rows of A that blocks share are more. P^T, copies of operands, the first product, and C's values
+/// once more when its blocks are put together count against the limit.
 #pragma once
-#include "tulle/core/parallel.hpp"
 #include "tulle/op/spgemm_forecast.hpp"
 #include "tulle/op/transpose.hpp"
 
@@ -74,7 +73,7 @@ galerkin_order cheaper_order(product_forecast const& ra, P const& p, product_for
 template <class V, class I, class O>
 galerkin_road road_of(where const& w, csr_view<V, I, O> const& r, csr_view<V, I, O> const& a,
                       csr_view<V, I, O> const& p, galerkin_options const& o) {
-  constexpr std::size_t samples = 200;
+  constexpr std::size_t samples = 200, most_blocks = 1024;
   // P^T A P has as many in both orders if A is symmetric. On four grids (R A) P took .68 to .81 of
   // the time on one thread: it has fewer and longer rows.
   constexpr double ra_cost = .75;
@@ -92,6 +91,7 @@ galerkin_road road_of(where const& w, csr_view<V, I, O> const& r, csr_view<V, I,
     std::size_t const room = w.workspace_limit / 2 + 1;
     std::size_t const bytes = (road.order == galerkin_order::ra_first ? ra : ap).result_bytes;
     road.blocks = bytes <= room ? 1 : (bytes + bytes_of(r) + bytes_of(a)) / room + 1;
+    road.blocks = std::min(road.blocks, most_blocks);
   }
   road.blocks = std::min(road.blocks, std::max<std::size_t>(1, static_cast<std::size_t>(r.rows)));
   return road;
@@ -105,8 +105,8 @@ struct row_block {
   array<I> col;
   csr_view<V, I, O> view;
 
-  row_block(csr_view<V, I, O> const& a, std::size_t first, std::size_t last, where const& w)
-      : low(static_cast<std::size_t>(a.cols)), high(0), row_ptr(last - first + 1, w.memory) {
+  row_block(csr_view<V, I, O> const& a, std::size_t first, std::size_t last, cpu const& where)
+      : low(static_cast<std::size_t>(a.cols)), high(0), row_ptr(last - first + 1, where.memory) {
     O const begin = first < last ? a.row_ptr[first] : O(0);
     row_ptr[0] = 0;
     for (std::size_t i = first; i < last; ++i) { // of ascending columns
@@ -119,7 +119,7 @@ struct row_block {
     }
     low = std::min(low, high);
     O const n = row_ptr[last - first];
-    col = array<I>(static_cast<std::size_t>(n), w.memory);
+    col = array<I>(static_cast<std::size_t>(n), where.memory);
     for (O k = 0; k < n; ++k)
       col[static_cast<std::size_t>(k)] = a.col[begin + k] - static_cast<I>(low);
     view = csr_view<V, I, O>(unchecked, static_cast<I>(last - first), static_cast<I>(high - low), n,
@@ -127,11 +127,14 @@ struct row_block {
   }
 };
 
+/// a, or its canonical form where that is something else.
 template <class V, class I, class O>
-csr<V, I, O> canonical_of(csr_view<V, I, O>& a, where const& w) {
+csr<V, I, O> canonical_of(csr_view<V, I, O>& a, cpu const& where) {
   csr<V, I, O> copy;
-  if (!a.is_canonical(w.as_cpu()))
-    a = (copy = a.to_csr(w.as_cpu())).view();
+  if (!a.is_canonical(where)) {
+    copy = a.to_csr(where);
+    a = copy.view();
+  }
   return copy;
 }
 
@@ -147,24 +150,48 @@ array<T> join(std::vector<M>& blocks, array<T> M::*part, std::size_t n, where co
   return all;
 }
 
+/// The first of two products, which counts: it may take half of what is left, and its workspace the
+/// other half.
 template <class V, class I, class O>
-csr<V, I, O> galerkin_by_blocks(where w, csr_view<V, I, O> r, csr_view<V, I, O> a,
-                                csr_view<V, I, O> p, galerkin_road const& road) {
-  csr<V, I, O> const copies[] = {canonical_of(r, w), canonical_of(a, w), canonical_of(p, w)};
-  w.workspace_limit -= w.workspace_limit / 2 * (w.workspace_limit != SIZE_MAX);
+csr<V, I, O> first_product(limited const& space, csr_view<V, I, O> const& a,
+                           csr_view<V, I, O> const& b) {
+  where w = space.counted();
+  w.workspace_limit = space.left() == SIZE_MAX ? SIZE_MAX : space.left() / 2;
+  return spgemm(w, a, b, {}, 0);
+}
+
+/// R A P in one order; `taken` bytes of the limit are more than space knows of.
+template <class V, class I, class O>
+csr<V, I, O> multiply_three(where const& w, limited const& space, csr_view<V, I, O> const& r,
+                            csr_view<V, I, O> const& a, csr_view<V, I, O> const& p,
+                            galerkin_order order, std::size_t taken = 0) {
+  if (order == galerkin_order::ra_first) {
+    csr<V, I, O> const ra = first_product(space, r, a);
+    return spgemm(w, ra.view(), p, {}, space.taken() + taken);
+  }
+  csr<V, I, O> const ap = first_product(space, a, p);
+  return spgemm(w, r, ap.view(), {}, space.taken() + taken);
+}
+
+template <class V, class I, class O>
+csr<V, I, O> galerkin_by_blocks(where const& w, limited const& space, csr_view<V, I, O> r,
+                                csr_view<V, I, O> a, csr_view<V, I, O> p,
+                                galerkin_road const& road) {
+  csr<V, I, O> const copies[] = {canonical_of(r, space.counted()), canonical_of(a, space.counted()),
+                                 canonical_of(p, space.counted())};
   auto const rows = static_cast<std::size_t>(r.rows);
   std::vector<csr<V, I, O>> made;
+  made.reserve(road.blocks);
   array<O> row_ptr(rows + 1, w.memory);
   row_ptr[0] = 0;
   std::size_t nnz = 0;
   for (std::size_t k = 0, first = 0, last; k < road.blocks; ++k, first = last) {
     last = first + rows / road.blocks + (k < rows % road.blocks);
-    row_block<V, I, O> const of_r(r, first, last, w);
-    row_block<V, I, O> const of_a(a, of_r.low, of_r.high, w);
-    row_block<V, I, O> const of_p(p, of_a.low, of_a.high, w);
-    made.push_back(road.order == galerkin_order::ra_first
-                       ? spgemm(w, spgemm(w, of_r.view, of_a.view), of_p.view)
-                       : spgemm(w, of_r.view, spgemm(w, of_a.view, of_p.view)));
+    row_block<V, I, O> const of_r(r, first, last, space.counted());
+    row_block<V, I, O> const of_a(a, of_r.low, of_r.high, space.counted());
+    row_block<V, I, O> const of_p(p, of_a.low, of_a.high, space.counted());
+    made.push_back(multiply_three(w, space, of_r.view, of_a.view, of_p.view, road.order,
+                                  (last - first + 1) * sizeof(O)));
     csr<V, I, O>& block = made.back();
     for (I& j : block.col)
       j += static_cast<I>(of_p.low);
@@ -174,10 +201,26 @@ csr<V, I, O> galerkin_by_blocks(where w, csr_view<V, I, O> r, csr_view<V, I, O> 
     block.row_ptr = {};
     nnz += block.col.size();
   }
+  if (std::size_t const twice = nnz * std::max(sizeof(V), sizeof(I)); twice > space.left())
+    fail(errc::out_of_memory,
+         "galerkin: %zu bytes of workspace wanted to put %zu blocks together, the limit is %zu",
+         space.taken() + twice, road.blocks, w.workspace_limit);
   array<I> col = join(made, &csr<V, I, O>::col, nnz, w);
   array<V> val = join(made, &csr<V, I, O>::val, nnz, w);
   return csr<V, I, O>(unchecked, r.rows, p.cols, std::move(row_ptr), std::move(col),
                       std::move(val));
+}
+
+template <class V, class I, class O>
+csr<V, I, O> galerkin(where const& w, limited const& space, csr_view<V, I, O> const& r,
+                      csr_view<V, I, O> const& a, csr_view<V, I, O> const& p,
+                      galerkin_options const& o) {
+  check_galerkin(r, a, p);
+  galerkin_road const road = road_of(space.rest(w), r, a, p, o);
+  return typed_memory("galerkin", [&] {
+    return road.blocks > 1 ? galerkin_by_blocks(w, space, r, a, p, road)
+                           : multiply_three(w, space, r, a, p, road.order);
+  });
 }
 
 } // namespace detail
@@ -186,26 +229,22 @@ csr<V, I, O> galerkin_by_blocks(where w, csr_view<V, I, O> r, csr_view<V, I, O> 
 template <detail::hub_operand R, detail::hub_operand A, detail::hub_operand P>
 galerkin_road galerkin_road_of(where const& w, R const& r, A const& a, P const& p,
                                galerkin_options o = {}) {
-  auto const of_r = detail::hub_of(r, w.as_cpu());
-  auto const of_a = detail::hub_of(a, w.as_cpu());
-  auto const of_p = detail::hub_of(p, w.as_cpu());
+  detail::limited const space("galerkin", w);
+  auto const of_r = detail::hub_of(r, space.counted());
+  auto const of_a = detail::hub_of(a, space.counted());
+  auto const of_p = detail::hub_of(p, space.counted());
   detail::check_galerkin(of_r.view, of_a.view, of_p.view);
-  return detail::road_of(w, of_r.view, of_a.view, of_p.view, o);
+  return detail::road_of(space.rest(w), of_r.view, of_a.view, of_p.view, o);
 }
 
 /// The two orders have different bits, each the same for every number of threads.
 template <detail::hub_operand R, detail::hub_operand A, detail::hub_operand P>
 auto galerkin(where const& w, R const& r, A const& a, P const& p, galerkin_options o = {}) {
-  auto const of_r = detail::hub_of(r, w.as_cpu());
-  auto const of_a = detail::hub_of(a, w.as_cpu());
-  auto const of_p = detail::hub_of(p, w.as_cpu());
-  detail::check_galerkin(of_r.view, of_a.view, of_p.view);
-  galerkin_road const road = detail::road_of(w, of_r.view, of_a.view, of_p.view, o);
-  if (road.blocks > 1)
-    return detail::galerkin_by_blocks(w, of_r.view, of_a.view, of_p.view, road);
-  if (road.order == galerkin_order::ra_first)
-    return spgemm(w, spgemm(w, of_r.view, of_a.view), of_p.view);
-  return spgemm(w, of_r.view, spgemm(w, of_a.view, of_p.view));
+  detail::limited const space("galerkin", w);
+  auto const of_r = detail::hub_of(r, space.counted());
+  auto const of_a = detail::hub_of(a, space.counted());
+  auto const of_p = detail::hub_of(p, space.counted());
+  return detail::galerkin(w, space, of_r.view, of_a.view, of_p.view, o);
 }
 template <detail::hub_operand R, detail::hub_operand A, detail::hub_operand P>
 auto galerkin(R const& r, A const& a, P const& p, galerkin_options o = {}) {
@@ -213,7 +252,11 @@ auto galerkin(R const& r, A const& a, P const& p, galerkin_options o = {}) {
 }
 template <detail::hub_operand A, detail::hub_operand P>
 auto galerkin(where const& w, A const& a, P const& p, galerkin_options o = {}) {
-  return galerkin(w, transpose(w, p), a, p, o);
+  detail::limited const space("galerkin", w);
+  auto const of_a = detail::hub_of(a, space.counted());
+  auto const of_p = detail::hub_of(p, space.counted());
+  auto const r = transpose(space.rest(where(space.counted())), of_p.view);
+  return detail::galerkin(w, space, r.view(), of_a.view, of_p.view, o);
 }
 template <detail::hub_operand A, detail::hub_operand P>
 auto galerkin(A const& a, P const& p, galerkin_options o = {}) {

@@ -7,7 +7,9 @@
 ///     std::puts(best.why().c_str());                        // what was considered, and why not
 ///
 /// Stretches of rows are converted to every candidate and their bytes counted; a small matrix is
-/// converted whole. A candidate costs its conversion once and its bytes each call.
+/// converted whole. A candidate costs its conversion once and its bytes each call. A
+/// workspace_limit is of all bytes that live at once, the result's included, as in convert():
+/// layouts that would pass it take no part.
 #pragma once
 #include "tulle/op/convert.hpp"
 #include "tulle/view/transposed.hpp"

@@ -15,7 +15,10 @@
 ///
 /// C is allocated once, as large as it is. Beside it and the operands, a call takes a byte for each
 /// row of A and of B, and for each thread an accumulator as wide as the widest row. With less than
-/// that as workspace_limit, wide rows are computed a tile of columns at a time.
+/// that as workspace_limit, wide rows are computed a tile of columns at a time, by fewer threads
+/// where there is little; more of it never makes tiles narrower. Copies of operands that are not
+/// csr, or not canonical, count. A limit that is too small is errc::out_of_memory, which names the
+/// least one that is not; of operands that must be copied first it may name the least for that.
 #pragma once
 #include "tulle/core/plan.hpp"
 #include "tulle/op/detail/hub.hpp"
@@ -57,6 +60,7 @@ public:
   }
 
 private:
+  void make(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b);
   void check_shape(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) const;
   where where_;
   spgemm_options options_;
@@ -67,17 +71,20 @@ private:
 };
 namespace detail {
 template <class V, class I, class O>
-csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, spgemm_options o);
+csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, spgemm_options o,
+                    std::size_t taken = 0); // of the limit, by the caller
 template <class V, class I, class O>
 csr<V, I, O> spgemm(where const& w, V alpha, csr_view<V, I, O> a, csr_view<V, I, O> b, V beta,
-                    csr_view<V, I, O> d, spgemm_options o);
+                    csr_view<V, I, O> d, spgemm_options o, std::size_t taken = 0);
 } // namespace detail
 
 /// C = A B on the policy's backend. A and B are of one type.
 template <detail::hub_operand A, detail::hub_operand B>
 auto spgemm(where const& w, A const& a, B const& b, spgemm_options o = {}) {
-  return detail::spgemm(w, detail::built_hub_of(a, w.as_cpu()).view,
-                        detail::built_hub_of(b, w.as_cpu()).view, o);
+  detail::limited const space("spgemm", w);
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  auto const of_b = detail::built_hub_of(b, space.counted());
+  return detail::spgemm(w, of_a.view, of_b.view, o, space.taken());
 }
 /// The same where the data is.
 template <detail::hub_operand A, detail::hub_operand B>
@@ -96,9 +103,11 @@ csr<V, I, O> const& spgemm(spgemm_plan<V, I, O>& plan, A const& a, B const& b) {
 template <detail::hub_operand A, detail::hub_operand B, detail::hub_operand D>
 auto spgemm(where const& w, value_t<A> alpha, A const& a, B const& b, value_t<A> beta, D const& d,
             spgemm_options o = {}) {
-  return detail::spgemm(w, alpha, detail::built_hub_of(a, w.as_cpu()).view,
-                        detail::built_hub_of(b, w.as_cpu()).view, beta,
-                        detail::built_hub_of(d, w.as_cpu()).view, o);
+  detail::limited const space("spgemm", w);
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  auto const of_b = detail::built_hub_of(b, space.counted());
+  auto const of_d = detail::built_hub_of(d, space.counted());
+  return detail::spgemm(w, alpha, of_a.view, of_b.view, beta, of_d.view, o, space.taken());
 }
 /// The same where the data is.
 template <detail::hub_operand A, detail::hub_operand B, detail::hub_operand D>

@@ -19,12 +19,14 @@ struct aat_options {
 
 namespace detail {
 template <class V, class I, class O>
-csr<V, I, O> spgemm_aat(where const& w, csr_view<V, I, O> a, aat_options o);
+csr<V, I, O> spgemm_aat(where const& w, csr_view<V, I, O> a, aat_options o, std::size_t taken);
 }
 
 template <detail::hub_operand A>
 auto spgemm_aat(where const& w, A const& a, aat_options o = {}) {
-  return detail::spgemm_aat(w, detail::built_hub_of(a, w.as_cpu()).view, o);
+  detail::limited const space("spgemm_aat", w);
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  return detail::spgemm_aat(w, of_a.view, o, space.taken());
 }
 /// The same where the data is.
 template <detail::hub_operand A>

@@ -31,15 +31,17 @@ struct product_forecast {
 namespace detail {
 template <class V, class I, class O>
 product_forecast spgemm_forecast(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b,
-                                 std::size_t samples);
+                                 std::size_t samples, std::size_t taken);
 } // namespace detail
 
 /// Of at most `samples` rows.
 template <detail::hub_operand A, detail::hub_operand B>
 product_forecast spgemm_forecast(where const& w, A const& a, B const& b,
                                  std::size_t samples = 1000) {
-  return detail::spgemm_forecast(w, detail::built_hub_of(a, w.as_cpu()).view,
-                                 detail::built_hub_of(b, w.as_cpu()).view, samples);
+  detail::limited const space("spgemm_forecast", w);
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  auto const of_b = detail::built_hub_of(b, space.counted());
+  return detail::spgemm_forecast(w, of_a.view, of_b.view, samples, space.taken());
 }
 template <detail::hub_operand A, detail::hub_operand B>
 product_forecast spgemm_forecast(A const& a, B const& b, std::size_t samples = 1000) {

@@ -12,7 +12,8 @@
 /// functor may be the semiring; plus_times without a mask is faster by spgemm(a, b).
 ///
 /// Beside operands and result each thread takes a value, an index and a byte for each column of B;
-/// fewer threads run where workspace_limit wants it.
+/// fewer threads run where workspace_limit wants it. Copies of operands that are not csr, or not
+/// canonical, count.
 #pragma once
 #include "tulle/core/parallel.hpp"
 #include "tulle/op/detail/hub.hpp"
@@ -115,28 +116,34 @@ private:
 
 template <class S, class V, class I, class O>
 csr<V, I, O> spgemm_over(where const& w, S const& s, csr_view<V, I, O> a, csr_view<V, I, O> b,
-                         mask_rows<I, O> const& m) {
+                         mask_rows<I, O> const& m, std::size_t taken) {
   if (w.backend != backend::cpu && w.backend != backend::reference)
     fail(errc::unsupported, "spgemm over a semiring: no %s backend is loaded", name(w.backend));
   if (a.cols != b.rows)
     fail(errc::shape_mismatch, "spgemm: A is %lld x %lld but B is %lld x %lld",
          static_cast<long long>(a.rows), static_cast<long long>(a.cols),
          static_cast<long long>(b.rows), static_cast<long long>(b.cols));
+  cpu left = w.as_cpu();
+  left.workspace_limit -= w.workspace_limit == SIZE_MAX ? 0 : taken;
+  limited const space("spgemm", left);
   csr<V, I, O> copy_a, copy_b;
-  if (!a.is_canonical(w.as_cpu()))
-    a = (copy_a = a.to_csr(w.as_cpu())).view();
-  if (!b.is_canonical(w.as_cpu()))
-    b = (copy_b = b.to_csr(w.as_cpu())).view();
+  if (!a.is_canonical(left)) {
+    copy_a = a.to_csr(space.counted());
+    a = copy_a.view();
+  }
+  if (!b.is_canonical(left)) {
+    copy_b = b.to_csr(space.counted());
+    b = copy_b.view();
+  }
   auto const rows = static_cast<std::size_t>(a.rows);
   using row = row_over<S, V, I, O>;
   std::size_t const each = row::bytes(static_cast<std::size_t>(b.cols));
   int parts = parts_for(static_cast<std::size_t>(a.nnz) + rows, w.threads, 1 << 10);
-  while (parts > 1 && each > w.workspace_limit / static_cast<std::size_t>(parts))
+  while (parts > 1 && each > space.left() / static_cast<std::size_t>(parts))
     --parts;
-  if (each > w.workspace_limit)
-    fail(errc::out_of_memory,
-         "spgemm: %zu bytes of workspace wanted for a thread, the limit is %zu", each,
-         w.workspace_limit);
+  if (each > space.left())
+    fail(errc::out_of_memory, "spgemm: %zu bytes of workspace wanted at least, the limit is %zu",
+         taken + space.taken() + each, w.workspace_limit);
   array<std::byte> scratch(each * static_cast<std::size_t>(parts), w.memory);
   csr<V, I, O> c(unchecked, a.rows, b.cols, array<O>(rows + 1, w.memory), {}, {});
   constexpr std::size_t block = 64; // rows taken at once
@@ -173,9 +180,10 @@ csr<V, I, O> spgemm_over(where const& w, S const& s, csr_view<V, I, O> a, csr_vi
 template <class S, detail::hub_operand A, detail::hub_operand B>
 requires semiring<S, value_t<A>>
 auto spgemm(where const& w, S const& s, A const& a, B const& b) {
-  auto const of_a = detail::hub_of(a, w.as_cpu());
-  auto const of_b = detail::hub_of(b, w.as_cpu());
-  return detail::spgemm_over(w, s, of_a.view, of_b.view, {});
+  detail::limited const space("spgemm", w);
+  auto const of_a = detail::hub_of(a, space.counted());
+  auto const of_b = detail::hub_of(b, space.counted());
+  return detail::spgemm_over(w, s, of_a.view, of_b.view, {}, space.taken());
 }
 template <class S, detail::hub_operand A, detail::hub_operand B>
 requires semiring<S, value_t<A>>
@@ -186,15 +194,16 @@ auto spgemm(S const& s, A const& a, B const& b) {
 template <class M, class S, detail::hub_operand A, detail::hub_operand B>
 requires semiring<S, value_t<A>>
 auto spgemm(where const& w, mask_view<M> const& mask, S const& s, A const& a, B const& b) {
-  auto const of_a = detail::hub_of(a, w.as_cpu());
-  auto const of_b = detail::hub_of(b, w.as_cpu());
-  auto const of_m = detail::hub_of(mask.base, w.as_cpu());
+  detail::limited const space("spgemm", w);
+  auto const of_a = detail::hub_of(a, space.counted());
+  auto const of_b = detail::hub_of(b, space.counted());
+  auto const of_m = detail::hub_of(mask.base, space.counted());
   if (of_m.view.rows != of_a.view.rows || of_m.view.cols != of_b.view.cols)
     fail(errc::shape_mismatch, "spgemm: the mask is %lld x %lld but A B is %lld x %lld",
          static_cast<long long>(of_m.view.rows), static_cast<long long>(of_m.view.cols),
          static_cast<long long>(of_a.view.rows), static_cast<long long>(of_b.view.cols));
   return detail::spgemm_over(w, s, of_a.view, of_b.view,
-                             {of_m.view.row_ptr, of_m.view.col, mask.complement});
+                             {of_m.view.row_ptr, of_m.view.col, mask.complement}, space.taken());
 }
 template <class M, class S, detail::hub_operand A, detail::hub_operand B>
 requires semiring<S, value_t<A>>

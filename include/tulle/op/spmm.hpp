@@ -90,9 +90,9 @@ template <class V, space S, class A>
 void spmm_typed(spmm_plan* plan, where const& w, V alpha, A const& a, dense_view<V const, S> b,
                 V beta, dense_view<V, S> c) {
   auto const view = view_of(a);
-  V const scaled_alpha = alpha * factor_of<V>(view);
+  V const factor = scaled_alpha(alpha, view);
   with_operand(view, [&](spmv_operand operand) {
-    spmm(plan, w, kind_of<V>, &scaled_alpha, operand, b, &beta, c);
+    typed_memory("spmm", [&] { spmm(plan, w, kind_of<V>, &factor, operand, b, &beta, c); });
   });
 }
 

@@ -146,15 +146,22 @@ V factor_of(View const& a) {
     return V(1);
 }
 
+/// alpha times the factors of all scaled() around a matrix, which an alpha of zero does not read.
+template <class V, class View>
+V scaled_alpha(V alpha, View const& a) {
+  return alpha == V(0) ? alpha : alpha * factor_of<V>(a);
+}
+
 template <class V, space S = space::host, class A>
 void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a,
                 std::type_identity_t<vector_view<V const, S>> x, V beta,
                 std::type_identity_t<vector_view<V, S>> y, spmv_options o = {}) {
   auto const view = view_of(a);
-  V const scaled_alpha = alpha * factor_of<V>(view);
+  V const factor = scaled_alpha(alpha, view);
   with_operand(view, [&](spmv_operand operand) {
-    spmv(plan, w, kind_of<V>, &scaled_alpha, operand, x.data(), x.size(), &beta, y.data(), y.size(),
-         o);
+    typed_memory("spmv", [&] {
+      spmv(plan, w, kind_of<V>, &factor, operand, x.data(), x.size(), &beta, y.data(), y.size(), o);
+    });
   });
 }
 
@@ -162,8 +169,9 @@ void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a,
 
 template <matrix_anywhere A>
 spmv_plan::spmv_plan(where const& w, A const& a, spmv_options o) {
-  detail::with_operand(detail::view_of(a),
-                       [&](detail::spmv_operand operand) { make(w, operand, o); });
+  detail::with_operand(detail::view_of(a), [&](detail::spmv_operand operand) {
+    detail::typed_memory("spmv", [&] { make(w, operand, o); });
+  });
 }
 
 /// y = alpha A x + beta y, on the policy's backend.

@@ -41,6 +41,7 @@ public:
   void rebind(csr_view<V, I, O> a) { *this = transpose_plan(where_, a, options_); }
 
 private:
+  void make(csr_view<V, I, O> const& a);
   void check_shape(csr_view<V, I, O> const& a) const;
   where where_;
   transpose_options options_;
@@ -55,7 +56,9 @@ csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o)
 /// A^T on the policy's backend.
 template <detail::hub_operand A>
 auto transpose(where const& w, A const& a, transpose_options o = {}) {
-  return detail::transpose(w, detail::built_hub_of(a, w.as_cpu()).view, o);
+  detail::limited const space("transpose", w);
+  auto const of_a = detail::built_hub_of(a, space.counted());
+  return detail::transpose(space.rest(w), of_a.view, o);
 }
 /// The same where the data is.
 template <detail::hub_operand A>

@@ -4,6 +4,8 @@
 /// each.
 #pragma once
 #include "tulle/core/fail.hpp"
+#include "tulle/core/parallel.hpp"
+#include "tulle/core/where.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +67,8 @@ void check_arrays(char const* format, Owner const& m) {
 /// The view of an owner, all of whose invariants are checked: its members are public, and what
 /// follows takes its indices for places in memory.
 template <class Owner>
-auto checked(Owner const& m) {
+auto checked(Owner const& m, cpu const& where) {
+  policy_threads const here(where.threads);
   m.validate();
   return m.view();
 }

@@ -53,8 +53,8 @@ array<I> sliced_order(bcsr<V, I, O> const& b, bsell_options const& o, cpu const&
   parallel(parts, [&](int part) {
     std::size_t const end = split(windows, part + 1, parts);
     for (std::size_t w = split(windows, part, parts); w < end; ++w)
-      std::stable_sort(order.data() + w * sigma, order.data() + std::min(n, (w + 1) * sigma),
-                       [&](I i, I j) { return length(i) > length(j); });
+      std::sort(order.data() + w * sigma, order.data() + std::min(n, (w + 1) * sigma),
+                [&](I i, I j) { return length(i) != length(j) ? length(i) > length(j) : i < j; });
   });
   // Windows hold whole slices; what is not whole is the last one's, and stays there.
   array<I> slice(n / chunk, where.memory);
@@ -62,7 +62,8 @@ array<I> sliced_order(bcsr<V, I, O> const& b, bsell_options const& o, cpu const&
   auto const steps = [&](I s) {
     return (length(order[static_cast<std::size_t>(s) * chunk]) + 1) / 2;
   };
-  std::stable_sort(slice.begin(), slice.end(), [&](I s, I t) { return steps(s) > steps(t); });
+  std::sort(slice.begin(), slice.end(),
+            [&](I s, I t) { return steps(s) != steps(t) ? steps(s) > steps(t) : s < t; });
   array<I> perm(n, where.memory);
   for (std::size_t s = 0; s < slice.size(); ++s)
     std::copy_n(order.data() + static_cast<std::size_t>(slice[s]) * chunk, chunk,

@@ -9,13 +9,14 @@ namespace tulle::detail {
 
 /// The csr of n triplets whose indices are in range; values of one place are combined in the order
 /// given. Each piece of the sort is combined while it lies in the cache; how many remain of the
-/// pieces before it says where its rows go.
+/// pieces before it says where its rows go. The csr is in the memory `to`, what the sort takes in
+/// where's.
 template <class O, class V, class I, class Combine>
 csr<V, I, O> compress(I rows, I cols, I const* row, I const* col, V const* val, std::size_t n,
-                      Combine const& combine, cpu const& where) {
+                      Combine const& combine, cpu const& where, std::pmr::memory_resource* to) {
   auto const lines = static_cast<std::size_t>(rows);
   if (n == 0)
-    return csr<V, I, O>(unchecked, rows, cols, array<O>(lines + 1, O(0), where.memory), {}, {});
+    return csr<V, I, O>(unchecked, rows, cols, array<O>(lines + 1, O(0), to), {}, {});
   csr<V, I, O> a;
   primitive::detail::with_buckets(
       row, col, val, n, rows, cols, where, [&](auto& buckets, int col_bits) {
@@ -51,8 +52,8 @@ csr<V, I, O> compress(I rows, I cols, I const* row, I const* col, V const* val, 
           shares[p].at = before;
         }
         shares[pieces] = {n, nnz, lines};
-        a = csr<V, I, O>(unchecked, rows, cols, array<O>(lines + 1, where.memory),
-                         array<I>(nnz, where.memory), array<V>(nnz, where.memory));
+        a = csr<V, I, O>(unchecked, rows, cols, array<O>(lines + 1, to), array<I>(nnz, to),
+                         array<V>(nnz, to));
         int const parts = parts_for(n, where.threads);
         auto const* const entries = buckets.entries();
         parallel(parts, [&](int part) {

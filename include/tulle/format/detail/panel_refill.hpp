@@ -221,11 +221,9 @@ template <class V, class I, class O>
 template <class View>
 bool tile_builder<V, I, O>::refill(View const& b, V* val) {
   bool good = true;
-  std::vector<room> rooms(static_cast<std::size_t>(parts_));
-  for (room& r : rooms) {
-    r = make_room();
-    r.count = array<std::size_t>(most_local, std::size_t(0), where_.memory);
-  }
+  objects<room> rooms(static_cast<std::size_t>(parts_), where_.memory);
+  for (int part = 0; part < parts_; ++part)
+    rooms.add(make_room()).count = array<std::size_t>(most_local, std::size_t(0), where_.memory);
   each_unit([&](unit& u, int part) {
     room& r = rooms[static_cast<std::size_t>(part)];
     bool mine = bucket(u, r);

@@ -5,8 +5,8 @@
 #include "tulle/format/detail/panel_choice.hpp"
 
 #include <mutex>
+#include <new>
 #include <utility>
-#include <vector>
 
 namespace tulle::detail {
 
@@ -24,6 +24,35 @@ struct growing {
     }
     data[size++] = value;
   }
+};
+
+/// Up to `most` objects in memory that was given.
+template <class T>
+class objects {
+public:
+  objects() = default;
+  objects(std::size_t most, std::pmr::memory_resource* memory) : room_(most * sizeof(T), memory) {}
+  objects(objects&& other) noexcept { *this = std::move(other); }
+  objects& operator=(objects&& other) noexcept {
+    room_.swap(other.room_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~objects() {
+    for (T& object : *this)
+      object.~T();
+  }
+  T& add(T&& object) { return *new (begin() + size_++) T(std::move(object)); }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) { return begin()[i]; }
+  T* begin() { return reinterpret_cast<T*>(room_.data()); }
+  T* end() { return begin() + size_; }
+  T const* begin() const { return reinterpret_cast<T const*>(room_.data()); }
+  T const* end() const { return begin() + size_; }
+
+private:
+  array<std::byte> room_;
+  std::size_t size_ = 0;
 };
 
 /// Asks for an array from front to back, some bytes of it at a time, into the second cache.
@@ -142,7 +171,7 @@ private:
   std::size_t tiles_ = 0, runs_ = 0, slots_ = 0;
   array<I> place_;           // of a column, where they go by order
   array<std::uint16_t> row_; // slots of units, each where its entries begin
-  std::vector<unit> units_;
+  objects<unit> units_;
   std::mutex growing_;
 };
 
@@ -163,21 +192,30 @@ tile_builder<V, I, O>::tile_builder(csr_view<V, I, O> const& a, array<I> const& 
   // where a row's entries are in their order.
   std::size_t const share = std::min<std::size_t>(
       1 << 20, static_cast<std::size_t>(a.nnz) / (4 * static_cast<std::size_t>(parts_)) + 1);
-  for (std::size_t g = 0; g + 1 < group_ptr.size(); ++g) {
+  std::size_t const groups = group_ptr.empty() ? 0 : group_ptr.size() - 1;
+  auto const entries_of = [&](std::size_t g) {
+    return static_cast<std::size_t>(a.row_ptr[group_ptr[g + 1]] - a.row_ptr[group_ptr[g]]);
+  };
+  auto const spans_of = [&](std::size_t g) {
+    return order.empty() ? std::clamp<std::size_t>(entries_of(g) / share, 1,
+                                                   std::max<std::size_t>(panels_, 1))
+                         : 1;
+  };
+  std::size_t units = 0;
+  for (std::size_t g = 0; g < groups; ++g)
+    units += spans_of(g);
+  units_ = objects<unit>(units, where.memory);
+  for (std::size_t g = 0; g < groups; ++g) {
     auto const first = static_cast<std::size_t>(group_ptr[g]);
     auto const last = static_cast<std::size_t>(group_ptr[g + 1]);
-    auto const entries = static_cast<std::size_t>(a.row_ptr[last] - a.row_ptr[first]);
-    std::size_t const spans =
-        order.empty()
-            ? std::clamp<std::size_t>(entries / share, 1, std::max<std::size_t>(panels_, 1))
-            : 1;
+    std::size_t const entries = entries_of(g), spans = spans_of(g);
     for (std::size_t s = 0; s < spans; ++s) {
       unit u;
       u.group = g;
       u.first = panels_ * s / spans;
       u.last = panels_ * (s + 1) / spans;
       u.entries = entries;
-      units_.push_back(std::move(u));
+      units_.add(std::move(u));
       most_panels_ = std::max(most_panels_, panels_ * (s + 1) / spans - panels_ * s / spans);
     }
     most_rows_ = std::max(most_rows_, last - first);
@@ -369,11 +407,9 @@ void tile_builder<V, I, O>::shape(panels_options const& o, array<std::uint16_t>&
   col = array<std::uint16_t>(nnz, where_.memory);
   val = array<V>(nnz, where_.memory);
   row_ = array<std::uint16_t>(nnz, where_.memory);
-  std::vector<room> rooms(static_cast<std::size_t>(parts_));
-  for (room& r : rooms) {
-    r = make_room();
-    make_room_for_shapes(r, o);
-  }
+  objects<room> rooms(static_cast<std::size_t>(parts_), where_.memory);
+  for (int part = 0; part < parts_; ++part)
+    make_room_for_shapes(rooms.add(make_room()), o);
   each_unit([&](unit& u, int part) {
     room& r = rooms[static_cast<std::size_t>(part)];
     bucket(u, r);

@@ -2,6 +2,7 @@
 
 /// An operand of any format as csr, for operations that run on csr alone.
 #pragma once
+#include "tulle/core/limited.hpp"
 #include "tulle/view/transposed.hpp"
 
 namespace tulle::detail {
@@ -21,8 +22,10 @@ struct hub {
 private:
   template <class A>
   static csr<V, I, O> converted(A const& a, cpu const& where) {
-    if constexpr (view_traits<A>::is_view)
+    if constexpr (view_traits<A>::is_view) {
+      policy_threads const here(where.threads);
       a.validate();
+    }
     return a.to_csr(where);
   }
 };
@@ -45,8 +48,8 @@ auto built_hub_of(A const& a, cpu const& where) {
   return hub_of(a, where);
 }
 
-/// What a plan knows of an operand: a hash of its indices, and one of where they lie, whose they are
-/// and a few of them.
+/// What a plan knows of an operand: a hash of its indices, and one of where they lie, whose they
+/// are and a few of them.
 struct known_pattern {
   std::uint64_t pattern = 0, mark = 0;
 };
