@@ -219,7 +219,7 @@ TEST(bench_operations, all_types_are_measured) {
         all.push_back(r);
       for (record const& r : list_calls("lists:20:3", o, remarks))
         all.push_back(r);
-      EXPECT_EQ(all.size(), 2u + 2u + 2u + 7u + 9u);
+      EXPECT_EQ(all.size(), 2u + 2u + 2u + 9u + 9u);
       for (record const& r : all) {
         EXPECT_TRUE(r.verified) << r.op << " " << r.matrix << " " << value << " " << index;
         EXPECT_EQ(r.value + r.index, std::string(value) + index);
