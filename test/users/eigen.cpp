@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An Eigen user: tulle multiplies what Eigen holds, and refuses a row that has gaps.
-// prints: the same as Eigen's; M.row\(1\): .*
+// prints: the same as Eigen's, M.row\(1\): .*
 #include <cstdio>
 #include <tulle/interop/eigen.hpp>
 #include <tulle/tulle.hpp>
@@ -14,7 +14,7 @@ int main() {
   Eigen::VectorXd const x = Eigen::VectorXd::LinSpaced(50, 0, 49);
   Eigen::VectorXd y(50);
   tulle::spmv(1.0, tulle::from_eigen(a), x, 0.0, y);
-  std::printf("the same as Eigen's%s; ", (y - a * x).norm() == 0 ? "" : " it is not");
+  std::printf("the same as Eigen's%s, ", (y - a * x).norm() == 0 ? "" : " it is not");
   Eigen::MatrixXd const m = Eigen::MatrixXd::Ones(3, 50);
   try {
     tulle::spmv(1.0, tulle::from_eigen(a), m.row(1), 0.0, y);
