@@ -73,7 +73,7 @@ galerkin_order cheaper_order(product_forecast const& ra, P const& p, product_for
 template <class V, class I, class O>
 galerkin_road road_of(where const& w, csr_view<V, I, O> const& r, csr_view<V, I, O> const& a,
                       csr_view<V, I, O> const& p, galerkin_options const& o) {
-  constexpr std::size_t samples = 200, most_blocks = 1024;
+  constexpr std::size_t samples = 200, blocks_limit = 1024;
   // P^T A P has as many in both orders if A is symmetric. On four grids (R A) P took .68 to .81 of
   // the time on one thread: it has fewer and longer rows.
   constexpr double ra_cost = .75;
@@ -91,7 +91,7 @@ galerkin_road road_of(where const& w, csr_view<V, I, O> const& r, csr_view<V, I,
     std::size_t const room = w.workspace_limit / 2 + 1;
     std::size_t const bytes = (road.order == galerkin_order::ra_first ? ra : ap).result_bytes;
     road.blocks = bytes <= room ? 1 : (bytes + bytes_of(r) + bytes_of(a)) / room + 1;
-    road.blocks = std::min(road.blocks, most_blocks);
+    road.blocks = std::min(road.blocks, blocks_limit);
   }
   road.blocks = std::min(road.blocks, std::max<std::size_t>(1, static_cast<std::size_t>(r.rows)));
   return road;
