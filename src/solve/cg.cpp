@@ -42,8 +42,8 @@ using solve::norms;
 // 1138_bus (5,192) 4.2, 5.7; Trefethen_2000 (43,906) 18.6, 14.1. Where a core is busy with
 // something else, the second thread costs far more.
 constexpr std::size_t alone = 8192;
-// Elements of vectors likewise. All threads or one: a team that changes its size between loops is
-// started anew by libgomp.
+// Elements of vectors likewise. All threads or one, so that each has the same piece of every
+// vector.
 constexpr std::size_t alone_elements = 1 << 15;
 // Below this, squares of residuals within a tolerance would be lost.
 constexpr double smallest_square = 1e-250;

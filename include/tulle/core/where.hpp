@@ -19,7 +19,7 @@ constexpr char const* name(backend b) {
 
 /// Threads and SIMD on this machine.
 struct cpu {
-  int threads = 0; ///< 0: TULLE_THREADS, else what OpenMP would use
+  int threads = 0; ///< 0: default_threads(); 1: the caller's alone
   std::pmr::memory_resource* memory =
       nullptr;                            ///< of results and workspace; nullptr: default_memory()
   std::size_t workspace_limit = SIZE_MAX; ///< bytes beyond operands and result
