@@ -201,7 +201,8 @@ array<O> block_pointers(bccoo_view<V, I, O> const& a, cpu const& where) {
   std::size_t const n = a.block_rows();
   auto const filled = static_cast<std::size_t>(a.filled);
   array<O> ptr(n + 1, where.memory);
-  std::fill_n(ptr.data(), (filled == 0 ? n : a.block_row_at(0)) + 1, O(0));
+  // Without blocks there are no flags to fill the rest by, whatever `filled` says after a move.
+  std::fill_n(ptr.data(), (filled == 0 || a.blocks == 0 ? n : a.block_row_at(0)) + 1, O(0));
   int const parts = parts_for(static_cast<std::size_t>(a.blocks), where.threads);
   parallel(parts, [&](int part) {
     each_flagged_row(a, split(a.words(), part, parts), split(a.words(), part + 1, parts),

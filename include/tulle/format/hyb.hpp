@@ -133,11 +133,12 @@ struct hyb {
   void refill(csr_view<V, I, O> a, cpu const& where = {});
   hyb_view<V, I, O> view() const& {
     auto const rest = static_cast<O>(coo_val.size());
+    using bits = std::make_unsigned_t<O>; // nnz may be anything in an owner that is broken
+    auto const first = static_cast<O>(static_cast<bits>(nnz) - static_cast<bits>(rest));
     return detail::numbered(
         hyb_view<V, I, O>{
             unchecked,
-            {unchecked, rows, cols, static_cast<O>(nnz - rest), width, stride, row_len.data(),
-             col.data(), val.data()},
+            {unchecked, rows, cols, first, width, stride, row_len.data(), col.data(), val.data()},
             {unchecked, rows, cols, rest, coo_row.data(), coo_col.data(), coo_val.data()}},
         serial);
   }

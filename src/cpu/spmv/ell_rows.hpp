@@ -118,7 +118,7 @@ struct strips_layout {
   std::size_t bytes;
 
   strips_layout(std::int64_t rows, std::int64_t width, std::int64_t rest, int threads)
-      : rows(rows), row_steps(width + 1), strip(strip_rows) {
+      : rows(rows), row_steps(rows > 0 ? width + 1 : 1), strip(strip_rows) {
     while (strip > least_strip && rows / strip < threads * chunks_per_thread)
       strip /= 2;
     std::int64_t const strips = (rows + strip - 1) / strip;
