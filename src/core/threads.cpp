@@ -20,7 +20,7 @@ namespace tulle {
 namespace {
 
 std::atomic<int> limit = 0;
-// us of a planned product, two threads of Zen 4, alone and shared: see docs/lab.
+// As a tile of the products by rows has, which one thread goes through. Others were not measured.
 std::atomic<std::size_t> least_work = 8192;
 thread_local int asked_by_policy = 0;
 
