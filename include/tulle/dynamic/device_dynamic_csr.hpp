@@ -28,7 +28,7 @@ namespace tulle {
 struct device_dynamic_options {
   /// Of all segments, of the first where it is no more than twice the entries; a row that has two
   /// already at least doubles. No function.
-  dynamic_slack slack;
+  dynamic_slack slack{};
   std::size_t width = 0; ///< places of each row, where the matrix begins without entries
   int segments = 8;      ///< of a row, 2 to 8
   on_duplicate duplicates = on_duplicate::keep;

@@ -59,7 +59,7 @@ enum class on_duplicate : std::uint8_t {
 };
 
 struct dynamic_options {
-  dynamic_slack slack;
+  dynamic_slack slack{};
   std::size_t width = 0;       ///< places of a row that has no entries
   int segments = 4;            ///< of a row, at most 8; one that needs more moves
   std::size_t move_below = 32; ///< entries of a row that moves instead of getting one more segment

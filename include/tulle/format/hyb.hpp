@@ -62,7 +62,9 @@ struct hyb_view {
 
   /// The two parts.
   ell_view<V, I, O, S> regular() const {
-    return {unchecked, rows, cols, static_cast<O>(nnz - rest), width, stride, row_len, col, val};
+    using unsigned_t = std::make_unsigned_t<O>; // a broken owner may have any
+    auto const n = static_cast<O>(static_cast<unsigned_t>(nnz) - static_cast<unsigned_t>(rest));
+    return {unchecked, rows, cols, n, width, stride, row_len, col, val};
   }
   coo_view<V, I, O, S> others() const {
     return {unchecked, rows, cols, rest, coo_row, coo_col, coo_val};

@@ -294,7 +294,8 @@ void panels_view<V, I, O, S>::validate() const {
   }
   std::size_t const bands =
       (places + static_cast<std::size_t>(width) - 1) / static_cast<std::size_t>(width);
-  array<std::uint64_t> last(detail::most_local, std::uint64_t(0));
+  array<std::uint64_t> last(std::min(detail::most_local, static_cast<std::size_t>(rows)),
+                            std::uint64_t(0));
   for (std::size_t g = 0; g < groups; ++g)
     for (auto t = static_cast<std::size_t>(group_tile[g]);
          t < static_cast<std::size_t>(group_tile[g + 1]); ++t) {
