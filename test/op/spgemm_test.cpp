@@ -398,7 +398,9 @@ TEST(spgemm, keeps_to_a_workspace_limit) {
       {"blocks", rough(blocks(300, 3, 40))},
       {"stencil", stencil(9000)},
       {"dense row", rough(from_lengths(3000, {0, 1, 3000, 2, 0, 900, 901, 902, 9, 8, 7}))}};
-  for (auto const& [what, a] : all) {
+  for (auto const& named : all) {
+    auto const& what = named.first;
+    auto const& a = named.second;
     csr<double> const b = a.rows == a.cols ? a : factor_for(a, 20000, 3);
     csr<double> const expected = spgemm(reference{}, a, b);
     for (int const threads : {1, 2, 7}) {

@@ -70,8 +70,8 @@ TEST(spmm_refuses, null_and_strides_that_do_not_do) {
   auto const refused = [&](errc code, std::vector<std::string> const& words, auto&& f) {
     expect_refused(code, words, c, f);
   };
-  dense_view<double const> const no_b(nullptr, 3, 2, 2, 1);
-  dense_view<double> const no_c(nullptr, 4, 2, 2, 1);
+  dense_view<double const> const no_b{nullptr, 3, 2, 2, 1};
+  dense_view<double> const no_c{nullptr, 4, 2, 2, 1};
   refused(errc::bad_structure, {"B is null", "3 x 2"},
           [&] { spmm(1.0, a, no_b, 0.0, out(c, 4, 2)); });
   refused(errc::bad_structure, {"C is null", "4 x 2"},
