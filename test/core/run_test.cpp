@@ -112,7 +112,9 @@ TEST(parallel, goes_on_in_a_forked_child) {
   std::thread busy([&] { // forks come at any time
     while (!stop) {
       detail::parallel(3, [](int) {});
+#ifndef TULLE_SANITIZED // whose allocator has locks that a child may find taken for ever
       array<double> const a(1 << 16);
+#endif
     }
   });
   for (int run = 0; run < 30; ++run) {
