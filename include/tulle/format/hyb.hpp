@@ -51,10 +51,13 @@ struct hyb_view {
 
   hyb_view() = default;
   hyb_view(unchecked_t, ell_view<V, I, O, S> const& regular, coo_view<V, I, O, S> const& others)
-      : rows(regular.rows), cols(regular.cols), nnz(static_cast<O>(regular.nnz + others.nnz)),
-        width(regular.width), stride(regular.stride), rest(others.nnz), row_len(regular.row_len),
-        col(regular.col), val(regular.val), coo_row(others.row), coo_col(others.col),
-        coo_val(others.val) {}
+      : rows(regular.rows), cols(regular.cols), width(regular.width), stride(regular.stride),
+        rest(others.nnz), row_len(regular.row_len), col(regular.col), val(regular.val),
+        coo_row(others.row), coo_col(others.col), coo_val(others.val) {
+    using unsigned_t = std::make_unsigned_t<O>; // the counts of a broken owner may be any
+    nnz = static_cast<O>(static_cast<unsigned_t>(regular.nnz) +
+                         static_cast<unsigned_t>(others.nnz));
+  }
   /// Borrows the caller's arrays after checking every invariant, once: O(width * stride + rest).
   hyb_view(I rows, I cols, I width, std::size_t stride, std::span<I const> row_len,
            std::span<I const> col, std::span<V const> val, std::span<I const> coo_row,
