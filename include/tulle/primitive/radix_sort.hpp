@@ -232,20 +232,24 @@ private:
     std::size_t const count = size(b);
     entry const* const sorted =
         sort_digits(entries_.data() + first_[b], large_room_.data(), count, rest_, where_);
-    auto const begin = [&](int part) { // of an even share, moved to the first of its place
-      std::size_t k = split(count, part, parts_);
-      while (k > 0 && k < count && sorted[k].key == sorted[k - 1].key)
-        ++k;
-      return k;
-    };
-    parallel(parts_, [&](int part) {
-      std::size_t const k = begin(part);
-      std::size_t const end = begin(part + 1);
-      f(radix_piece<K, V>{piece_[b] + static_cast<std::size_t>(part), first_[b] + k, sorted + k,
-                          entries_.data() + first_[b] + k, end - k,
-                          k == 0 ? least(b) : static_cast<K>(sorted[k - 1].key + 1),
-                          end == count && part + 1 == parts_ ? greatest(b) : sorted[end - 1].key});
-    });
+    // Even shares, each moved to the first entry of its place. All of them are known before any f
+    // runs, since f may write to the entries that they are told by.
+    auto const parts = static_cast<std::size_t>(parts_);
+    array<radix_piece<K, V>> pieces(parts, where_.memory);
+    std::size_t begin = 0;
+    K low = least(b);
+    for (std::size_t part = 0; part < parts; ++part) {
+      std::size_t end = split(count, static_cast<int>(part) + 1, parts_);
+      end = end < begin ? begin : end;
+      while (end < count && sorted[end].key == sorted[end - 1].key) // a large bucket: end > 0
+        ++end;
+      K const high = end == count && part + 1 == parts ? greatest(b) : sorted[end - 1].key;
+      pieces[part] = {piece_[b] + part, first_[b] + begin, sorted + begin,
+                      entries_.data() + first_[b] + begin, end - begin, low, high};
+      begin = end;
+      low = static_cast<K>(high + 1);
+    }
+    parallel(parts_, [&](int part) { f(pieces[static_cast<std::size_t>(part)]); });
   }
 
   cpu where_;
