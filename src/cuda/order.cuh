@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// turn.cuh's order of keys in memory that the caller has: nothing is allocated.
+// sort_by_key.cuh's order of keys in memory that the caller has: nothing is allocated.
 #pragma once
 #include <cstddef>
 

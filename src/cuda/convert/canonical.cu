@@ -2,7 +2,7 @@
 #include "cuda/convert/canonical.cuh"
 #include "cuda/cub.cuh"
 #include "cuda/each.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/types.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
-#include "cuda/fork.cuh"
+#include "cuda/side_streams.cuh"
 #include "cuda/workspace.cuh"
 
 #include <memory>

@@ -4,9 +4,9 @@
 #pragma once
 #include "tulle/format/ell.hpp"
 
-#include "cuda/convert/beside.cuh"
 #include "cuda/convert/convert.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/convert/warp_transpose.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {

@@ -2,9 +2,9 @@
 
 // csr to sell: which rows go where by sorting, then a warp a chunk for its shape and its arrays.
 // The host's builder (format/detail/sell_build.hpp) says what each step decides.
-#include "cuda/convert/beside.cuh"
 #include "cuda/convert/sell_rows.cuh"
 #include "cuda/convert/symmetric.cuh"
+#include "cuda/convert/warp_transpose.cuh"
 
 #include <limits>
 

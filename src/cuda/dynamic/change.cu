@@ -13,7 +13,7 @@
 #include "cuda/dynamic/counted.cuh"
 #include "cuda/dynamic/search.cuh"
 #include "cuda/order.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 #include <algorithm>
 

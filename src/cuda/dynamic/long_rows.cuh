@@ -7,7 +7,7 @@
 #pragma once
 #include "cuda/cub.cuh"
 #include "cuda/dynamic/short_rows.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {

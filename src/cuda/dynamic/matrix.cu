@@ -9,10 +9,10 @@
 //
 // Bytes that must move, double with 32-bit indices: of a product those of csr, 16 for each entry
 // that came later, and 4 for each share.
-#include "cuda/dynamic/behind.cuh"
+#include "cuda/dynamic/overflow_entries.cuh"
 #include "cuda/order.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/compressed.cuh"
-#include "cuda/turn.cuh"
 
 #include <algorithm>
 #include <memory>

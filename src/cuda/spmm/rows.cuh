@@ -17,8 +17,8 @@
 
 #include "cuda/each.cuh"
 #include "cuda/primitive/warp.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/rows.cuh"
-#include "cuda/turn.cuh"
 #include "cuda/workspace.cuh"
 
 #include <algorithm>

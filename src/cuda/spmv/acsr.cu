@@ -12,11 +12,11 @@
 #include "tulle/format/acsr.hpp"
 
 #include "cuda/each.cuh"
-#include "cuda/fork.cuh"
 #include "cuda/long_rows.cuh"
+#include "cuda/side_streams.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/ell_rows.cuh"
 #include "cuda/spmv/parts.cuh"
-#include "cuda/turn.cuh"
 
 namespace tulle::simt {
 namespace {

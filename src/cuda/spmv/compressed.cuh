@@ -5,9 +5,9 @@
 #pragma once
 #include "cuda/long_rows.cuh"
 #include "cuda/scale.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/rows.cuh"
 #include "cuda/spmv/tiles.cuh"
-#include "cuda/turn.cuh"
 #include "cuda/workspace.cuh"
 
 #include <algorithm>

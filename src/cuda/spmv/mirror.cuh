@@ -5,7 +5,7 @@
 // to another row's y and the order of additions is fixed.
 #pragma once
 #include "cuda/instantiate.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/workspace.cuh"
 
 namespace tulle::simt {

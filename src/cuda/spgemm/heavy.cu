@@ -5,7 +5,7 @@
 // the products of many rows of B at hand, and a sum for each column of the window. Products that
 // fall on one column take turns, in the order of A's row.
 #include "cuda/cub.cuh"
-#include "cuda/spgemm/hub.cuh"
+#include "cuda/spgemm/heavy.cuh"
 #include "cuda/spgemm/short.cuh"
 #include "cuda/types.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/instantiate.cuh"
 #include "cuda/order.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/workspace.cuh"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Few rows of C with many products in a window of columns: hub.cu.
+// Few rows of C with many products in a window of columns: heavy.cu.
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 

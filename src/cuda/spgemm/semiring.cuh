@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Products over semirings where places are known, and what masks leave: over.cu.
+// Products over semirings where places are known, and what masks leave: semiring.cu.
 #pragma once
 #include "cuda/convert/convert.cuh"
 #include "cuda/spgemm/pattern.cuh"

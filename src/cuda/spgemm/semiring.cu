@@ -6,7 +6,7 @@
 // order of A's row, each from the first to the last column of its places; an entry's place is found
 // by a search. No semiring has a zero here: the first product is taken as it is.
 #include "cuda/primitive/search.cuh"
-#include "cuda/spgemm/over.cuh"
+#include "cuda/spgemm/semiring.cuh"
 #include "cuda/spgemm/small.cuh"
 #include "cuda/spgemm/window.cuh"
 #include "cuda/types.hpp"
