@@ -76,8 +76,8 @@ device_matrix multiply(cuda const& where, cuda_spgemm_kernel const& kernel, devi
 
 // ns of a product by the bin of its row: poisson2d5 1024 (tiny), fem 100000 (window), cage12 (few),
 // mono_500Hz (sorted), hood and pwtk (long), rmat 17 (tiled) and the kernels for such rows of hood
-// (scattered) on an H200, and those for hubs of rmat 12. Small is as tiny: not measured. Heads in a
-// heap are only where they are asked for.
+// (scattered) on an H200, and those for heavy rows of rmat 12. Small is as tiny: not measured.
+// Heads in a heap are only where they are asked for.
 constexpr double ns_a_product[row_bins] = {0,    .015, .005, .015, .06, .06, .06,
                                            .037, .037, .022, .27,  .1,  0};
 

@@ -18,9 +18,9 @@ inline constexpr int small_terms = 16, small_products = 128;
 // product. fem of 100000 rows: 4.1 ms; 18.6 without the second, and without groups and runs of
 // rows.
 inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_product = 8;
-// Window rows are hubs from so many entries of A's row, products, and products an entry on. As in
+// Window rows are heavy from so many entries of A's row, products, and products an entry on. As in
 // heavy.cu, from 32 and 1024 on: .33 .50 .86 1.76; from 96 and 4096 on: .35 .55 .81 1.59.
-inline constexpr int hub_terms = 64, hub_products = 2048, hub_length = 16;
+inline constexpr int heavy_terms = 64, heavy_products = 2048, heavy_length = 16;
 inline constexpr int heap_terms = 32; // entries of A's row
 // Products of the three bins of short rows; above, tiles, or a sort of all products where there
 // are at least so many columns for each: a tile has 64 then.
