@@ -12,8 +12,8 @@
 
 #include "bench/contest.hpp"
 #include "bench/dynamic/builds.hpp"
+#include "bench/dynamic/dynamic_products.hpp"
 #include "bench/dynamic/growth.hpp"
-#include "bench/dynamic/into.hpp"
 #include "bench/dynamic/merged_csr.hpp"
 #include "bench/dynamic/rivals.hpp"
 #include "bench/dynamic/upkeep.hpp"

@@ -282,7 +282,7 @@ csr<V, I, I> released(dynamic_rows<V, I>&& a);
 template <class V, class I>
 void merge(typename dynamic_csr<V, I>::state& s, csr_view<V, I, I> b, dynamic_options const& o);
 
-// late.cpp
+// pending.cpp
 /// A compact one with late entries where they belong, compact.
 template <class V, class I>
 dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const& late,

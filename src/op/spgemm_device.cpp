@@ -2,7 +2,7 @@
 
 // The walk of C = A B on a device: check, make a csr of what is not, multiply there.
 #include "tulle/op/convert.hpp"
-#include "tulle/op/spgemm_over_device.hpp"
+#include "tulle/op/spgemm_semiring_device.hpp"
 
 #include "cuda/spgemm/product.hpp"
 #include "dispatch/device_result.hpp"

@@ -5,7 +5,7 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/add.hpp"
 #include "tulle/op/galerkin.hpp"
-#include "tulle/op/spgemm_over.hpp"
+#include "tulle/op/spgemm_semiring.hpp"
 
 #include "support/expect.hpp"
 #include "support/memory.hpp"

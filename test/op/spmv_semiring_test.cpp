@@ -5,7 +5,7 @@
 #include "tulle/format/csc.hpp"
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/spmv.hpp"
-#include "tulle/op/spmv_over.hpp"
+#include "tulle/op/spmv_semiring.hpp"
 #include "tulle/op/transpose.hpp"
 
 #include "op/vectors.hpp"

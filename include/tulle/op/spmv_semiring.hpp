@@ -22,7 +22,7 @@
 #include "tulle/core/parallel.hpp"
 #include "tulle/op/dense_level1.hpp"
 #include "tulle/op/detail/canonical_operand.hpp"
-#include "tulle/op/spgemm_over.hpp"
+#include "tulle/op/spgemm_semiring.hpp"
 
 namespace tulle {
 
