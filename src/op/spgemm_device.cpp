@@ -144,8 +144,8 @@ device_matrix spgemm(cuda const& where, double alpha, device_ref const& a, devic
   return multiply_once(where, kernel, a, b, product);
 }
 
-device_matrix detail::spgemm_over(cuda const& where, device_mask const* mask, semiring_kind s,
-                                  device_ref const& a, device_ref const& b) {
+device_matrix detail::spgemm_semiring(cuda const& where, device_mask const* mask, semiring_kind s,
+                                      device_ref const& a, device_ref const& b) {
   auto const& kernel = check_product(a, b);
   cuda_product product;
   product.semiring = s;
