@@ -155,7 +155,7 @@ std::vector<record> run_rounds(record about, csr<V, I, I> const& a, arrivals<V, 
   dynamic_options by_length = options_of(threads);
   by_length.by_length = true;
   dynamic_options in_rows = options_of(threads);
-  in_rows.late_from = 0;
+  in_rows.pending_from = 0;
   std::vector<contestant> who{grower(p, "dynamic", options_of(threads)),
                               grower(p, "dynamic in rows", in_rows),
                               grower(p, "dynamic slack=mean", mean),
@@ -234,7 +234,7 @@ std::vector<record> run_products(record const& about, csr<V, I, I> const& a,
   add("dynamic streamed", streamed());
   add("dynamic from csr", dynamic_csr<V, I>::from_csr(a.view(), options_of(threads)));
   dynamic_options in_rows = options_of(threads);
-  in_rows.late_from = 0;
+  in_rows.pending_from = 0;
   add("dynamic in rows", dynamic_csr<V, I>::from_csr(a.view(), in_rows));
   dynamic_options by_length = options_of(threads);
   by_length.by_length = true;
