@@ -92,8 +92,6 @@ std::string summary(cuda_product const& p) {
   if (p.bands > 1)
     text += ", bands of " + std::to_string(p.tiles) + " tiles for " + std::to_string(p.tile_rows) +
             " rows of B";
-  if (p.method == spgemm_method::thesis)
-    text += ", of 38 bins";
   if (p.method == spgemm_method::global_esc)
     text += ", counted so and filled by sorts of many rows";
   return text;

@@ -180,8 +180,8 @@ TEST_P(cuda_spgemm, does_as_it_is_told) {
                      {spgemm_method::dense, " tiled"},
                      {spgemm_method::global_esc, "sorts"},
                      {spgemm_method::merge, " merge"},
-                     {spgemm_method::thesis, " merge, "},
-                     {spgemm_method::thesis, " heap, of 38 bins"}};
+                     {spgemm_method::heap_esc_merge, " merge, "},
+                     {spgemm_method::heap_esc_merge, " heap"}};
   std::vector<std::pair<any_matrix, any_matrix>> products;
   for (animal const& animal : zoo())
     if (animal.matrix.val.size() <= (is_quick() ? 1'000u : 5'000u))

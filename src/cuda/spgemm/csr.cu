@@ -126,7 +126,7 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
   launch(deal_kernel<I>, ceil_div(rows, std::size_t{each_threads}), each_threads, s, rows,
          static_cast<row_bin const*>(p.bins), same, most_group_rows, static_cast<I*>(p.list),
          static_cast<window_group<I>*>(p.groups), places.get());
-  if (p.method == spgemm_method::thesis)
+  if (p.method == spgemm_method::heap_esc_merge)
     order_heap_rows(p, a, b);
   if (windows != 0)
     p.group_count =

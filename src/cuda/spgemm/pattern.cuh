@@ -29,7 +29,7 @@ inline constexpr int short_s = 256, short_m = 1024, short_l = 4096;
 // Of the two last, long rows have rows of B of so many entries on average; see sorted.cu.
 inline constexpr unsigned long_terms = 40, longest_terms = 64;
 // Products of a row that Liu's bins 1 to 32 and 33 to 36 take; the last one has the others.
-inline constexpr int thesis_heap = 32, thesis_esc = 512;
+inline constexpr int most_by_heap = 32, most_by_esc = 512;
 
 /// Offsets as kernels have them: their loops step up to 160 beyond the last entry, and there may be
 /// 2^31 - 1.

@@ -31,10 +31,10 @@ inline constexpr int row_bins = 13;
 
 /// Whether rows that go nowhere else are merged, and whether short ones are sorted with products.
 constexpr bool is_merging(spgemm_method m) {
-  return m == spgemm_method::merge || m == spgemm_method::thesis;
+  return m == spgemm_method::merge || m == spgemm_method::heap_esc_merge;
 }
 constexpr bool is_sorting(spgemm_method m) {
-  return m == spgemm_method::esc || m == spgemm_method::thesis;
+  return m == spgemm_method::esc || m == spgemm_method::heap_esc_merge;
 }
 
 /// Short rows, and those that go nowhere else, are computed as asked for.
@@ -52,7 +52,7 @@ constexpr char const* name(row_bin b, spgemm_method m) {
   return names[m == esc      ? 1
                : m == hash   ? 2
                : m == merge  ? 3
-               : m == thesis ? 4
+               : m == heap_esc_merge ? 4
                              : 0][static_cast<int>(b)];
 }
 

@@ -22,11 +22,11 @@ __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
       terms >= heavy_terms && products >= heavy_products && products >= heavy_length * terms;
   bool const is_long =
       !is_short && products >= long_terms * terms && products <= longest_terms * terms;
-  if (method == thesis && products != 0)
-    return products > thesis_esc                          ? row_bin::tiled
-           : products > short_s                           ? row_bin::short_m
-           : products > thesis_heap || terms > heap_terms ? row_bin::short_s
-                                                          : row_bin::heap;
+  if (method == heap_esc_merge && products != 0)
+    return products > most_by_esc                          ? row_bin::tiled
+           : products > short_s                            ? row_bin::short_m
+           : products > most_by_heap || terms > heap_terms ? row_bin::short_s
+                                                           : row_bin::heap;
   return products == 0                                          ? row_bin::empty
          : method == dense || method == merge                   ? row_bin::tiled
          : method == spgemm_method::heap && terms <= heap_terms ? row_bin::heap
@@ -227,8 +227,8 @@ void order_heap_rows(cuda_product const& p, pattern<I, O> const& a, pattern<I, O
       products += b.ptr[a.col[e] + 1] - b.ptr[a.col[e]];
     key[k] = products * rows + list[k];
   });
-  sort_keys(static_cast<std::int64_t const*>(keys.get()), sorted.get(), n, (thesis_heap + 1) * rows,
-            p.stream);
+  sort_keys(static_cast<std::int64_t const*>(keys.get()), sorted.get(), n,
+            (most_by_heap + 1) * rows, p.stream);
   each(n, p.stream, [=, key = sorted.get()] __device__(std::size_t k) {
     list[k] = static_cast<I>(key[k] % rows);
   });
