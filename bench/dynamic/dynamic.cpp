@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Five tables a matrix, as King et al. have them: entries that arrive in batches (streaming build),
+// Five tables per matrix, after King et al.: entries that arrive in batches (streaming build),
 // rounds of a small batch and a few products (their figure 3), products by what became of the
 // matrix (figure 4, with the memory of table 2), what conversion and defragmenting take (tables 3
-// and 4), and products of sparse matrices into a dynamic one (their sec. 3.2).
+// and 4), and products of sparse matrices into a dynamic one (their sec. 3.2). Rounds keep batches
+// pending by default, which King et al. do not; "in rows" is their way. Unlike there: no sweep over
+// the number of segments, no conversion from coo or hyb, and on CUDA no hyb.
 #include "bench/dynamic/dynamic.hpp"
 
 #include "tulle/dynamic/dynamic_csr.hpp"

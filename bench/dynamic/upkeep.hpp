@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What it takes to come and go, to be changed one by one and to be tidied (King et al., tables 3
-/// and 4): `path` says it in products of the static csr.
+/// What conversions, 1000 batches of one entry each and defragmenting take (after King et al.,
+/// tables 3 and 4): `path` says it in products of the static csr.
 #pragma once
 #include "tulle/dynamic/dynamic_csr.hpp"
 #include "tulle/op/add.hpp"
