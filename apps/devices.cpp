@@ -72,7 +72,7 @@ json describe() {
   out["backends"] = {{{"name", name(backend::reference)}, {"state", "built"}},
                      {{"name", name(backend::cpu)}, {"state", "built"}},
                      {{"name", name(backend::cuda)}, {"state", cuda_state()}},
-                     {{"name", name(backend::opencl)}, {"state", "not built"}}};
+                     {{"name", name(backend::opencl)}, {"state", "not implemented"}}};
   json gpus = json::array();
   for (device_info const& d : cuda_devices())
     gpus.push_back({{"name", d.name},

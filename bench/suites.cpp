@@ -14,24 +14,25 @@ namespace {
 using list = std::vector<std::string>;
 
 // One of each kind, a few seconds each.
-list const quick{"gen:poisson2d5:1000",    "gen:poisson3d27:60", "gen:fem:60000",
-                 "gen:lattice:500000",     "gen:rmat:17:16",     "gen:circuit:200000",
+list const quick{"gen:diffusion2d5:1000",  "gen:diffusion3d27:60", "gen:fem:60000",
+                 "gen:lattice:500000",     "gen:rmat:17:16",       "gen:circuit:200000",
                  "gen:lp:1024:250000:1300"};
 // The sizes that documentation quotes: well above the caches where the class allows it.
 list const generated{
-    "gen:poisson2d5:2000",      "gen:poisson2d9:1500",  "gen:poisson3d7:160",
-    "gen:poisson3d27:100",      "gen:fem:60000",        "gen:lattice:500000",
-    "gen:rmat:18:16",           "gen:rmat:20:16",       "gen:circuit:500000",
-    "gen:lp:4096:1100000:2600", "gen:banded:1000000:8", "gen:random:1000000:1000000:10000000",
+    "gen:diffusion2d5:2000",    "gen:diffusion2d9:1500", "gen:diffusion3d7:160",
+    "gen:diffusion3d27:100",    "gen:fem:60000",         "gen:lattice:500000",
+    "gen:rmat:18:16",           "gen:rmat:20:16",        "gen:circuit:500000",
+    "gen:lp:4096:1100000:2600", "gen:banded:1000000:8",  "gen:random:1000000:1000000:10000000",
     "gen:permutation:4000000",  "gen:dense:2048"};
 // As large as a GPU wants them.
-list const large{"gen:poisson2d5:4096", "gen:poisson3d27:160",     "gen:fem:500000",
-                 "gen:rmat:21:16",      "gen:circuit:2000000",     "gen:lattice:4000000",
-                 "gen:dense:2048",      "gen:lp:4096:1100000:2600"};
+list const large{"gen:diffusion2d5:4096", "gen:diffusion3d27:160",   "gen:fem:500000",
+                 "gen:rmat:21:16",        "gen:circuit:2000000",     "gen:lattice:4000000",
+                 "gen:dense:2048",        "gen:lp:4096:1100000:2600"};
 // For products of two sparse matrices.
-list const products{"gen:poisson2d5:1000", "gen:fem:30000", "gen:rmat:14:16", "gen:lattice:500000"};
+list const products{"gen:diffusion2d5:1000", "gen:fem:30000", "gen:rmat:14:16",
+                    "gen:lattice:500000"};
 // For matrices that grow.
-list const growing{"gen:rmat:20:16", "gen:poisson2d5:2000", "gen:circuit:500000"};
+list const growing{"gen:rmat:20:16", "gen:diffusion2d5:2000", "gen:circuit:500000"};
 list const growing_quickly{"gen:rmat:18:16"};
 // For level 1: y in the last-level cache, and y that no cache holds.
 list const vectors{"vector:1000000:0.01", "vector:100000000:0.01"};
@@ -39,7 +40,7 @@ list const vectors{"vector:1000000:0.01", "vector:100000000:0.01"};
 // heart.
 list const short_lists{"lists:250000:4", "lists:125000:8", "lists:50000:20", "lists:10000:100",
                        "lists:1000:1000"};
-list const large_products{"gen:poisson2d5:1024", "gen:fem:100000", "gen:rmat:17:16",
+list const large_products{"gen:diffusion2d5:1024", "gen:fem:100000", "gen:rmat:17:16",
                           "gen:lattice:1000000"};
 
 bool is_matrix_file(std::filesystem::path const& p) {

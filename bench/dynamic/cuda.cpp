@@ -13,8 +13,8 @@
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
+#include "bench/dynamic/dynamic_products.hpp"
 #include "bench/dynamic/growth.hpp"
-#include "bench/dynamic/into.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"

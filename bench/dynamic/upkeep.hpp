@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What it takes to come and go, to be changed one by one and to be tidied (King et al., tables 3
-/// and 4): `path` says it in products of the static csr.
+/// What conversions, 1000 batches of one entry each and defragmenting take (after King et al.,
+/// tables 3 and 4): `path` says it in products of the static csr.
 #pragma once
 #include "tulle/dynamic/dynamic_csr.hpp"
 #include "tulle/op/add.hpp"
@@ -23,9 +23,9 @@ std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
   csr<V, I, I> const all_but_a_tenth = first(n - tenth), all_but_singles = first(n - singles);
   // Sums of two that are equal are exact.
   csr<V, I, I> const more = add(cpu{.threads = threads}, V(1), a, V(1), first(tenth));
-  // In rows: entries that came late would be put where they belong, and nothing be left to tidy.
+  // In rows: pending entries would be merged into the rows, and nothing would be left to tidy.
   dynamic_options in_rows = options_of(threads);
-  in_rows.late_from = 0;
+  in_rows.pending_from = 0;
   double left = 0;
   auto const insert_tenth = [&](matrix& d, std::size_t from) {
     for (int part = 0; part < 10; ++part) {

@@ -95,21 +95,21 @@ contestant by_columns(shared_result<V, I> const& r) {
   return c;
 }
 
-/// A dynamic matrix whose last tenth came in ten batches, late or into its rows.
+/// A dynamic matrix whose last tenth came in ten batches, kept pending or put into its rows.
 template <class V, class I>
-contestant grown(shared_result<V, I> const& r, arrivals<V, I> const& all, bool late) {
+contestant grown(shared_result<V, I> const& r, arrivals<V, I> const& all, bool pending) {
   dynamic_options o;
   o.where.threads = r.p.threads;
-  if (!late)
-    o.late_from = 0;
+  if (!pending)
+    o.pending_from = 0;
   std::size_t const n = all.val.size(), part = n / 100;
   auto const first = all.first(r.p.a.rows, r.p.a.cols, n - 10 * part, r.p.threads);
   auto const a = std::make_shared<dynamic_csr<V, I>>(dynamic_csr<V, I>::from_csr(first.view(), o));
   for (std::size_t k = n - 10 * part; k < n; k += part)
     a->insert({all.row.data() + k, part}, {all.col.data() + k, part}, {all.val.data() + k, part});
   contestant c;
-  c.format = late ? "dynamic_csr late" : "dynamic_csr";
-  c.path = late ? "csr and late entries, a tenth inserted" : "fragments, a tenth inserted";
+  c.format = pending ? "dynamic_csr pending" : "dynamic_csr";
+  c.path = pending ? "csr and pending entries, a tenth inserted" : "fragments, a tenth inserted";
   c.bytes = c.peak_bytes = a->shape().bytes;
   r.hand_out(c);
   c.run = [r, a] { tulle::spmm(cpu{.threads = r.p.threads}, V(1), *a, r.in(), V(0), r.out()); };
@@ -162,9 +162,9 @@ std::vector<record> run_spmm(std::string const& matrix, csr<V, I, I> const& a,
     for (layout const& l : wanted_here(o))
       enter(name(l), bytes_to_make(p.a, l), [r, l] { return make_tulle(r, l); });
     enter("csr column", x.bytes() + y.bytes(), [r] { return by_columns(r); });
-    for (bool const late : {false, true})
+    for (bool const pending : {false, true})
       enter("dynamic_csr", 4 * detail::bytes_of(p.a),
-            [r, &all, late] { return grown(r, all, late); });
+            [r, &all, pending] { return grown(r, all, pending); });
   } else if (o.backend == "cuda" && !cuda_devices().empty()) {
     c.contestants = spmm_on_device(p, all, wanted_here(o), static_cast<std::size_t>(c.bound_bytes));
   } else {

@@ -2,7 +2,7 @@
 #include "cuda/each.cuh"
 #include "cuda/long_rows.cuh"
 #include "cuda/primitive/search.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/types.hpp"
 
 namespace tulle::simt {

@@ -11,7 +11,7 @@
 #include "tulle/format/csr5.hpp"
 
 #include "cuda/instantiate.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/workspace.cuh"
 
 namespace tulle::simt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// turn.cuh's order of keys in memory that the caller has: nothing is allocated.
+// Sorts by key that allocate nothing: the caller brings the memory. See sort_by_key.cuh.
 #pragma once
 #include <cstddef>
 

@@ -4,7 +4,6 @@
 #include "tulle/core/parallel.hpp"
 
 #include <atomic>
-#include <cstring>
 
 namespace tulle::dispatch {
 namespace {
@@ -99,7 +98,7 @@ char const* missing(array_list const& all) {
 std::uint64_t pattern_of(array_list const& all, int threads) {
   std::uint64_t h = 0;
   for (array_of const& a : all)
-    if (a.is_index && std::strcmp(a.name, "shared") != 0)
+    if (a.is_pattern)
       h = mixed(h, hash_of(a, threads));
   return h;
 }

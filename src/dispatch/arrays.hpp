@@ -5,6 +5,7 @@
 // on another, which might touch memory that the plan did not count on.
 #pragma once
 #include "tulle/core/fail.hpp"
+#include "tulle/format/detail/arrays.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@ struct array_of {
   std::size_t n;
   std::size_t size; ///< of an element
   bool is_index;
+  bool is_pattern; ///< an index that does not follow from the values
 
   void const* data() const {
     void const* p;
@@ -34,8 +36,9 @@ public:
   template <class View>
   requires requires(View const& a) { a.rows; }
   explicit array_list(View const& a) {
-    a.arrays([&]<class T>(char const* name, T const* const& at, std::size_t n) {
-      add({name, &at, n, sizeof(T), std::is_integral_v<T>});
+    a.arrays([&]<class T>(detail::array_name name, T const* const& at, std::size_t n) {
+      bool const is_index = std::is_integral_v<T>;
+      add({name, &at, n, sizeof(T), is_index, is_index && !name.follows_values});
     });
   }
   array_of const* begin() const { return all_; }
@@ -56,8 +59,7 @@ private:
 bool overlaps(array_list const& all, void const* first, void const* last);
 /// The name of an array that should be there and is not; else nullptr. As detail::missing_array.
 char const* missing(array_list const& all);
-/// Of what the index arrays hold, in 64 bits: the same for every number of threads. Which values
-/// are shared is no part of a pattern.
+/// Of what the arrays of the pattern hold, in 64 bits: the same for every number of threads.
 std::uint64_t pattern_of(array_list const& all, int threads);
 /// Of where they lie, and whose they are: known again at no cost.
 std::uint64_t place_of(array_list const& all, std::uint64_t serial);

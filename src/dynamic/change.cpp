@@ -19,12 +19,12 @@ namespace tulle {
 namespace dynamic {
 namespace {
 
-// Late entries are put where they belong when they are more than that part of all: few where
-// batches are small, since products are likely between them, more where they are not. Going
-// through them for each batch, they are no more than so many times that.
-constexpr std::size_t late_part_if_small = 50;
-constexpr std::size_t late_part = 16;
-constexpr std::size_t most_late_times = 64;
+// Pending entries are merged into the rows when they exceed this part of the matrix: a small part
+// if batches are small, since products are likely between them. Each batch goes through the pending
+// entries, so they are also at most most_pending_times the batch.
+constexpr std::size_t pending_part_if_small = 50;
+constexpr std::size_t pending_part = 16;
+constexpr std::size_t most_pending_times = 64;
 
 enum class change { insert, assign, erase, scale };
 constexpr char const* names[] = {"insert", "assign", "erase", "scale_rows"};
@@ -350,22 +350,22 @@ private:
   array<I> old_row_ptr_;
 };
 
-/// A batch that comes late to a compact matrix: apart from the rows, or with all that is late where
-/// it belongs.
+/// A batch into a compact matrix: it stays pending, or all pending entries and it are merged into
+/// the rows.
 template <class S, class V, class I>
-void insert_late(S& s, sorted_batch<V, I> const& b, dynamic_options const& o) {
+void insert_pending(S& s, sorted_batch<V, I> const& b, dynamic_options const& o) {
   check_places<I>(s.a.entries + b.n, o.limit);
-  std::size_t const now = s.a.late_count() + b.n;
-  auto late = joined(s.a, b, o);
+  std::size_t const now = s.a.pending_count() + b.n;
+  auto pending = joined(s.a, b, o);
   bool const is_small = b.n <= s.a.entries / small_part;
-  if (now <= s.a.entries / (is_small ? late_part_if_small : late_part) &&
-      now <= most_late_times * b.n) {
+  if (now <= s.a.entries / (is_small ? pending_part_if_small : pending_part) &&
+      now <= most_pending_times * b.n) {
     auto const alone = s.changing();
-    std::swap(s.a.late, late);
+    std::swap(s.a.pending, pending);
     s.a.entries += b.n;
     return;
   }
-  auto next = settled(s.a, *late, o);
+  auto next = settled(s.a, *pending, o);
   auto const alone = s.changing();
   std::swap(s.a, next);
 }
@@ -377,12 +377,12 @@ bool apply(S& s, change kind, sorted_batch<V, I> const& b, extent<I> size,
   std::lock_guard const one_at_a_time(s.writers);
   if (size != extent<I>{s.a.rows, s.a.cols})
     return false;
-  if (kind == change::insert && suits_late(o) && b.n >= o.late_from) {
+  if (kind == change::insert && suits_pending(o) && b.n >= o.pending_from) {
     if (!s.a.row_ptr.empty()) {
-      insert_late(s, b, o);
+      insert_pending(s, b, o);
       return true;
     }
-    if (b.n >= s.a.entries / late_part) { // rows are moved all at once
+    if (b.n >= s.a.entries / pending_part) { // rows are moved all at once
       check_places<I>(s.a.entries + b.n, o.limit);
       auto const compact = s.rearranged(s.a, {.compact = true}, o);
       auto next = settled(compact, *joined(compact, b, o), o);

@@ -35,7 +35,7 @@ struct shared_rows {
     a.used = from.used;
     a.left = from.left;
     a.row_ptr = copy(from.row_ptr);
-    a.late = from.late;
+    a.pending = from.pending;
     a.order = {copy(from.order.row), copy(from.order.bin), from.order.changed};
     a.snapshots = from.snapshots;
     a.snapshots->fetch_add(1, std::memory_order_relaxed);
@@ -143,7 +143,7 @@ template <class V, class I>
 dynamic_shape dynamic_csr<V, I>::shape() const {
   auto const shared = get().reading();
   auto const& a = get().a;
-  return {a.entries, a.places, a.left, a.chunks.size(), a.bytes(), a.late_count(), a.is_csr()};
+  return {a.entries, a.places, a.left, a.chunks.size(), a.bytes(), a.pending_count(), a.is_csr()};
 }
 
 template <class V, class I>
@@ -179,17 +179,17 @@ void dynamic_csr<V, I>::validate() const {
                 dynamic::bin_of(static_cast<std::size_t>(a.view().size(static_cast<I>(i)))),
             "it is in another bin", i);
   }
-  for (std::size_t k = 0; k < a.late_count(); ++k) {
-    auto const& l = *a.late;
+  for (std::size_t k = 0; k < a.pending_count(); ++k) {
+    auto const& l = *a.pending;
     auto const i = static_cast<std::size_t>(l.row[k]);
     require(i < static_cast<std::size_t>(a.rows) && (k == 0 || l.row[k - 1] <= l.row[k]),
-            "its late entries are out of order", i);
+            "its pending entries are out of order", i);
     require(static_cast<std::size_t>(l.ptr[i / group_rows]) <= k &&
                 k < static_cast<std::size_t>(l.ptr[i / group_rows + 1]),
-            "late entries are not where their group says", i);
-    require(l.col[k] >= 0 && l.col[k] < a.cols, "a late column is out of range", i);
+            "pending entries are not where their group says", i);
+    require(l.col[k] >= 0 && l.col[k] < a.cols, "a pending column is out of range", i);
   }
-  require(all.entries + a.late_count() == a.entries, "the entries are more or fewer", 0);
+  require(all.entries + a.pending_count() == a.entries, "the entries are more or fewer", 0);
   require(all.rooms + a.left == a.used, "places that rows have and have left are not all", 0);
 }
 
@@ -325,7 +325,7 @@ csr<V, I, I> dynamic_snapshot<V, I>::to_csr(cpu const& where) const {
 
 template <class V, class I>
 csr_view<V, I, I> dynamic_snapshot<V, I>::as_csr() const {
-  if (!view_.row_ptr || view_.late_ptr)
+  if (!view_.row_ptr || view_.pending_ptr)
     fail(errc::unsupported, "dynamic_snapshot: its rows have room between them, or entries apart; "
                             "freeze() makes a compact one");
   return {unchecked,

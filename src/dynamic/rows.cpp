@@ -179,7 +179,7 @@ bool sort_rows(dynamic_rows<V, I>& a, bool combine, cpu const& where) {
 template <class V, class I>
 std::size_t dynamic_rows<V, I>::bytes() const {
   std::size_t sum = length.bytes() + in_group.bytes() + pages.bytes() + row_ptr.bytes() +
-                    order.bytes() + (late ? late->bytes() : 0);
+                    order.bytes() + (pending ? pending->bytes() : 0);
   for (auto const& s : segment)
     sum += s.bytes();
   for (auto const& c : chunks)
@@ -375,9 +375,9 @@ more_rows<V, I>::more_rows(dynamic_rows<V, I> const& a, I n, std::pmr::memory_re
     std::copy_n(a.segment[s].data() + a.pitch, before, segment[s].data() + pitch);
   }
   row_ptr = longer(a.row_ptr, before + 1, after + 1, a.row_ptr.empty() ? I(0) : a.row_ptr[before]);
-  if (a.late) {
-    auto const& l = *a.late;
-    late = std::make_shared<late_entries<V, I> const>(late_entries<V, I>{
+  if (a.pending) {
+    auto const& l = *a.pending;
+    pending = std::make_shared<pending_entries<V, I> const>(pending_entries<V, I>{
         longer(l.ptr, a.groups() + 1, groups + 1, l.ptr.back()),
         array<I>(l.row.data(), l.row.size(), memory), array<I>(l.col.data(), l.col.size(), memory),
         array<V>(l.val.data(), l.val.size(), memory)});

@@ -56,10 +56,10 @@ struct row_order {
   }
 };
 
-/// Entries behind all others of their rows, by row, those of a row in the order they came. Never
-/// changes: snapshots share it.
+/// Pending entries, sorted by row; those of a row in the order they were inserted. They follow all
+/// other entries of the row. Never changes: snapshots share it.
 template <class V, class I>
-struct late_entries {
+struct pending_entries {
   array<I> ptr; // of groups
   array<I> row, col;
   array<V> val;
@@ -91,13 +91,13 @@ struct dynamic_rows {
   std::size_t used = 0;            // places before the first that no row has had
   std::size_t left = 0;            // places that rows have left, or that a chunk's end has lost
   array<I> row_ptr;                // of a compact one
-  std::shared_ptr<late_entries<V, I> const> late; // of a compact one; null: there are none
+  std::shared_ptr<pending_entries<V, I> const> pending; // of a compact one; null: there are none
   row_order<I> order; // where it is asked for, and the matrix is not compact
   std::shared_ptr<std::atomic<int>> snapshots; // that share the chunks
 
   /// No entry must be copied for a csr of it.
-  bool is_csr() const { return !row_ptr.empty() && !late; }
-  std::size_t late_count() const { return late ? late->row.size() : 0; }
+  bool is_csr() const { return !row_ptr.empty() && !pending; }
+  std::size_t pending_count() const { return pending ? pending->row.size() : 0; }
   std::size_t groups() const {
     return (static_cast<std::size_t>(rows) + group_rows - 1) / group_rows;
   }
@@ -118,11 +118,11 @@ struct dynamic_rows {
       v.end[s] = segment[s].data() + pitch;
     }
     v.pages = pages.data();
-    if (late) {
-      v.late_ptr = late->ptr.data();
-      v.late_row = late->row.data();
-      v.late_col = late->col.data();
-      v.late_val = late->val.data();
+    if (pending) {
+      v.pending_ptr = pending->ptr.data();
+      v.pending_row = pending->row.data();
+      v.pending_col = pending->col.data();
+      v.pending_val = pending->val.data();
     }
     return v;
   }
@@ -243,7 +243,7 @@ struct more_rows {
   I rows;
   std::size_t pitch;
   array<I> length, in_group, segment[most_segments], row_ptr;
-  std::shared_ptr<late_entries<V, I> const> late;
+  std::shared_ptr<pending_entries<V, I> const> pending;
 
   more_rows(dynamic_rows<V, I> const& a, I rows, std::pmr::memory_resource* memory);
   void swap(dynamic_rows<V, I>& a) noexcept {
@@ -254,7 +254,7 @@ struct more_rows {
     for (int s = 0; s < most_segments; ++s)
       a.segment[s].swap(segment[s]);
     a.row_ptr.swap(row_ptr);
-    a.late.swap(late);
+    a.pending.swap(pending);
   }
 };
 /// The entries of a that a matrix of that size has, arranged anew.
@@ -282,33 +282,34 @@ csr<V, I, I> released(dynamic_rows<V, I>&& a);
 template <class V, class I>
 void merge(typename dynamic_csr<V, I>::state& s, csr_view<V, I, I> b, dynamic_options const& o);
 
-// late.cpp
-/// A compact one with late entries where they belong, compact.
+// pending.cpp
+/// A compact matrix with its pending entries merged into the rows, compact again.
 template <class V, class I>
-dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const& late,
+dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, pending_entries<V, I> const& pending,
                            dynamic_options const& o);
 template <class V, class I>
 struct sorted_batch;
-/// Its late entries, and those of a batch behind them.
+/// Its pending entries, followed by those of a batch.
 template <class V, class I>
-std::shared_ptr<late_entries<V, I> const>
+std::shared_ptr<pending_entries<V, I> const>
 joined(dynamic_rows<V, I> const& a, sorted_batch<V, I> const& b, dynamic_options const& o);
 // A batch of no more than that part of the entries is small.
 inline constexpr std::size_t small_part = 256;
-/// Whether batches may come late.
-inline bool suits_late(dynamic_options const& o) {
-  return o.late_from != 0 && !o.by_length && o.width == 0 && !o.slack.mean && !o.slack.function &&
-         o.duplicates != on_duplicate::combine;
+/// Whether batches can stay pending.
+inline bool suits_pending(dynamic_options const& o) {
+  return o.pending_from != 0 && !o.by_length && o.width == 0 && !o.slack.mean &&
+         !o.slack.function && o.duplicates != on_duplicate::combine;
 }
 
-/// Whether a matrix of so many is to begin compact. Where no small batch could come late, rows with
-/// room take its entries one by one.
+/// Whether a matrix of so many is to begin compact. Where no small batch could stay pending, rows
+/// with room take its entries one by one.
 inline bool starts_compact(dynamic_options const& o, std::size_t entries) {
-  return suits_late(o) && entries / small_part >= o.late_from;
+  return suits_pending(o) && entries / small_part >= o.pending_from;
 }
 
 /// f(csr, rest of the policy) for a product of what is one: a compact matrix, or one of no entries,
-/// as which it counts where `none` are wanted. Returns whether it is. Late entries are not in it.
+/// as which it counts where `none` are wanted. Returns whether it is. Pending entries are not in
+/// it.
 template <class V, class I, class F>
 bool with_csr(dynamic_view<V, I> const& a, bool none, cpu const& where, F f) {
   if (!none && !a.row_ptr)
@@ -360,8 +361,8 @@ struct dynamic_csr<V, I>::state {
   dynamic::dynamic_rows<V, I> rearranged(dynamic::dynamic_rows<V, I> const& from,
                                          dynamic_defragment d, dynamic_options const& o) const {
     d.combine = d.combine || o.duplicates == on_duplicate::at_defragmenting;
-    bool const settles = from.late && d.compact && !d.sort && !d.combine;
-    return settles ? dynamic::settled(from, *from.late, o)
+    bool const settles = from.pending && d.compact && !d.sort && !d.combine;
+    return settles ? dynamic::settled(from, *from.pending, o)
                    : dynamic::defragmented(from.view(), o, d);
   }
   /// With writers held: the same matrix, arranged anew. Readers go on until it is there.
@@ -377,7 +378,7 @@ struct dynamic_csr<V, I>::state {
   std::optional<dynamic::dynamic_rows<V, I>> tidied(bool in_place, dynamic_options const& o) const {
     std::optional<dynamic::dynamic_rows<V, I>> next;
     bool const tight = is_tight();
-    if (a.late) // unless few come
+    if (a.pending) // unless few come
       next = rearranged(a, {.compact = in_place || tight}, o);
     auto const& now = next ? *next : a;
     bool const shared = in_place && now.snapshots->load(std::memory_order_acquire) > 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // C = alpha A B + beta C, A dynamic: checks and runs the kernel of this processor's instruction
-// set, which is that of csr where A is compact and has no late entries, else that of csr_pool.
+// set, which is that of csr where A is compact and has no pending entries, else that of csr_pool.
 // Readers share the matrix meanwhile.
 #include "tulle/op/spmm.hpp"
 
@@ -51,15 +51,15 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
     spmm(tulle::where(rest), alpha, as_csr, b, beta, c);
   };
   bool const none = alpha == V(0) || a.entries == 0;
-  if ((none || !a.late_ptr) && dynamic::with_csr(a, none, where, with_csr))
+  if ((none || !a.pending_ptr) && dynamic::with_csr(a, none, where, with_csr))
     return;
   std::size_t const written =
       detail::check_dense("spmm", false, static_cast<std::size_t>(a.rows),
                           static_cast<std::size_t>(a.cols), sizeof(V), b, c);
-  dynamic::with_csr(a, false, where, [&](csr_view<V, I, I> const& but_late, cpu const&) {
+  dynamic::with_csr(a, false, where, [&](csr_view<V, I, I> const& but_pending, cpu const&) {
     auto const* const first = reinterpret_cast<char const*>(c.data);
     if (written != 0 &&
-        dispatch::overlaps(dispatch::arrays_of(matrix_ref(but_late)), first, first + written))
+        dispatch::overlaps(dispatch::arrays_of(matrix_ref(but_pending)), first, first + written))
       fail(errc::bad_structure, "spmm: C overlaps the arrays of A");
   });
   plan_view p;

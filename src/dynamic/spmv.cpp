@@ -40,12 +40,12 @@ constexpr spmv_kernel const* table[isa_count][4] = {{TULLE_TYPES(TULLE_CELL, bas
 #endif
 };
 
-/// What late entries add to rows, while their y is in the cache. With 1.8 % late products
+/// What pending entries add to rows, while their y is in the cache. With 1.8 % pending products
 /// take 1.06, 1.06, 1.03 and 1.05 times as long as csr's on poisson2d5 1000, circuit 200000, rmat
 /// 18 and fem 50000, two threads of Zen 4; 1.16, 1.05, 1.04 and 1.06 where they came behind all
 /// rows.
 template <class V, class I>
-struct late_products {
+struct pending_products {
   dynamic_view<V, I> const& a;
   V alpha;
   V const* x;
@@ -55,21 +55,21 @@ struct late_products {
   static constexpr I far = 8 * line;
 
   static void add(void const* with, std::int64_t first, std::int64_t last) {
-    auto const& l = *static_cast<late_products const*>(with);
+    auto const& l = *static_cast<pending_products const*>(with);
     dynamic_view<V, I> const& a = l.a;
-    I const end = a.late_ptr[(a.rows + group_rows - 1) / group_rows];
+    I const end = a.pending_ptr[(a.rows + group_rows - 1) / group_rows];
     // Each by itself: where rows of one and of two take turns, a loop over those of a row ends in a
     // wrong guess. ns each on rmat 18: 3.0 instead of 5.5.
-    for (I k = a.late_from(static_cast<I>(first)); k < end && a.late_row[k] < last; ++k) {
+    for (I k = a.pending_from(static_cast<I>(first)); k < end && a.pending_row[k] < last; ++k) {
       if (k % line == 0) {
         I const q = std::min(k + far, end - 1);
-        __builtin_prefetch(a.late_row + q);
-        __builtin_prefetch(a.late_col + q);
-        __builtin_prefetch(a.late_val + q);
-        __builtin_prefetch(a.late_val + q + line / 2);
+        __builtin_prefetch(a.pending_row + q);
+        __builtin_prefetch(a.pending_col + q);
+        __builtin_prefetch(a.pending_val + q);
+        __builtin_prefetch(a.pending_val + q + line / 2);
       }
-      __builtin_prefetch(l.x + a.late_col[std::min(k + ahead, end - 1)]);
-      l.y[a.late_row[k]] += l.alpha * (a.late_val[k] * l.x[a.late_col[k]]);
+      __builtin_prefetch(l.x + a.pending_col[std::min(k + ahead, end - 1)]);
+      l.y[a.pending_row[k]] += l.alpha * (a.pending_val[k] * l.x[a.pending_col[k]]);
     }
   }
 };
@@ -83,8 +83,8 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto& s = m.get();
   auto const shared = s.reading();
   dynamic_view<V, I> const a = s.a.view();
-  late_products<V, I> const late{a, alpha, x.data(), y.data()};
-  rows_done const done{late.add, &late};
+  pending_products<V, I> const pending{a, alpha, x.data(), y.data()};
+  rows_done const done{pending.add, &pending};
   plan_view p;
   auto const run = [&](spmv_kernel const& kernel, void const* view, cpu const& rest) {
     detail::check_sizes(a.rows, a.cols, x.size(), y.size());
@@ -111,7 +111,7 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
       return spmv(tulle::where(rest), alpha, c, x, beta, y);
     if (dispatch::overlaps(dispatch::arrays_of(matrix_ref(c)), y.data(), y.data() + y.size()))
       fail(errc::bad_structure, "spmv: y overlaps the arrays of A");
-    p.done = a.late_ptr ? &done : nullptr;
+    p.done = a.pending_ptr ? &done : nullptr;
     run(*dispatch::cpu_spmv(set, format::csr, type), &c, rest);
   };
   if (!dynamic::with_csr(a, none, where, with_csr))

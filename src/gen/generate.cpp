@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace tulle::gen {
@@ -32,6 +33,11 @@ source_ptr make_source(recipe const& r, limits const& most, cpu const& where) {
   case family::poisson3d7:
   case family::poisson3d27:
     return make_grid(r, most);
+  case family::diffusion2d5:
+  case family::diffusion2d9:
+  case family::diffusion3d7:
+  case family::diffusion3d27:
+    return make_diffusion(r, most);
   case family::lattice:
   case family::banded:
   case family::permutation:
@@ -124,6 +130,39 @@ struct random_value<std::complex<R>> {
   }
 };
 
+/// A number of type R that is no less than the exact sum of at most 27 positive numbers, of which
+/// `sum` was added up in double: a rounding is 2^-53 of it at most.
+template <class R>
+R at_least(double sum) {
+  double const wanted = sum * (1 + 0x1p-48);
+  auto const r = static_cast<R>(wanted);
+  return static_cast<double>(r) < wanted ? std::nextafter(r, std::numeric_limits<R>::infinity())
+                                         : r;
+}
+
+template <class V>
+struct real_part {
+  using type = V;
+};
+template <class R>
+struct real_part<std::complex<R>> {
+  using type = R;
+};
+
+template <class V>
+void fill_couplings(source const& s, std::size_t i, std::size_t n, std::size_t diagonal, V* val) {
+  using R = typename real_part<V>::type;
+  double coupling[source::most_couplings];
+  s.couplings(i, coupling);
+  double sum = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    auto const c = static_cast<R>(coupling[k]); // as it is stored
+    val[k] = V(-c);
+    sum += static_cast<double>(c);
+  }
+  val[diagonal] = V(at_least<R>(sum));
+}
+
 template <class V, class I, class O>
 void fill_values(recipe const& r, source const& s, array<O> const& row_ptr, array<I> const& col,
                  array<V>& val, cpu const& where) {
@@ -141,6 +180,13 @@ void fill_values(recipe const& r, source const& s, array<O> const& row_ptr, arra
       case values::stencil:
         for (std::size_t k = begin; k < stop; ++k)
           val[k] = static_cast<std::size_t>(col[k]) == i ? diagonal : V(-1);
+        break;
+      case values::couplings:
+        fill_couplings(s, i, stop - begin,
+                       static_cast<std::size_t>(
+                           std::find(col.data() + begin, col.data() + stop, static_cast<I>(i)) -
+                           (col.data() + begin)),
+                       val.data() + begin);
         break;
       case values::ones:
         for (std::size_t k = begin; k < stop; ++k)

@@ -58,8 +58,11 @@ private:
 } // namespace
 
 source_ptr make_grid(recipe const& r, limits const& most) {
-  bool const solid = r.family == family::poisson3d7 || r.family == family::poisson3d27;
-  bool const box = r.family == family::poisson2d9 || r.family == family::poisson3d27;
+  using enum family;
+  bool const box = r.family == poisson2d9 || r.family == poisson3d27 || r.family == diffusion2d9 ||
+                   r.family == diffusion3d27;
+  bool const solid = r.family == poisson3d7 || r.family == poisson3d27 ||
+                     r.family == diffusion3d7 || r.family == diffusion3d27;
   wide const n = r.number[0];
   wide const area = product(n, n);
   wide const points = solid ? product(area, n) : area;

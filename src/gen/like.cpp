@@ -214,8 +214,9 @@ public:
       std::size_t const near = (n + 1) / 2;
       in_window(i, out, near, 16 * near + 1000, 1, draws);
       draw_distinct(out, near, n, cols, draws, [&] {
-        return draws.below(10) < 3 ? popular_(draws.below(std::min<std::size_t>(hubs, cols)))
-                                   : draws.below(cols);
+        return draws.below(10) < 3
+                   ? popular_(draws.below(std::min<std::size_t>(common_columns, cols)))
+                   : draws.below(cols);
       });
       break;
     }
@@ -224,7 +225,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t hubs = 4; // columns that everyone uses in a circuit
+  static constexpr std::size_t common_columns = 4; // columns that everyone uses in a circuit
 
   std::uint64_t column(double u) const {
     return static_cast<std::uint64_t>(u * static_cast<double>(cols));

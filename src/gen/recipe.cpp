@@ -4,6 +4,7 @@
 #include "gen/like.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <numeric>
 #include <vector>
@@ -21,6 +22,14 @@ constexpr generator_info table[] = {
      "3D grid, N points a side, 7-point stencil: diagonal 6, neighbours -1"},
     {family::poisson3d27, "poisson3d27", "N",
      "3D grid, N points a side, 27-point stencil: diagonal 26, neighbours -1"},
+    {family::diffusion2d5, "diffusion2d5", "N[:jumps=RATIO]",
+     "as poisson2d5, with coefficients that differ from cell to cell; jumps: RATIO times as large "
+     "in "
+     "half of the blocks of 16 cells per side"},
+    {family::diffusion2d9, "diffusion2d9", "N[:jumps=RATIO]",
+     "the same with 9 points, bilinear finite elements"},
+    {family::diffusion3d7, "diffusion3d7", "N[:jumps=RATIO]", "the same in 3D with 7 points"},
+    {family::diffusion3d27, "diffusion3d27", "N[:jumps=RATIO]", "the same in 3D with 27 points"},
     {family::fem, "fem", "ROWS[:REACH]",
      "mesh with 3x3 blocks, about 60 entries a row, symmetric; ROWS rounded up to a multiple of 3; "
      "neighbours within about REACH nodes, unless given those of a mesh in 3D"},
@@ -91,10 +100,13 @@ void each_word(std::string_view words, char separator, F f) {
   }
 }
 
-/// A generator's parameters, one name a number: "[:COLS]" gives "COLS", which may be left out.
+/// A generator's parameters, one name per number: "[:COLS]" gives "COLS", which may be left out.
+/// "[:jumps=RATIO]" gives "RATIO" and the key "jumps=": a real number, kept as the bits of a
+/// double.
 struct parameters {
   std::vector<std::string> names;
   std::size_t required = 0;
+  std::string key; // of the last one
 
   explicit parameters(std::string_view text) {
     std::size_t const optional = std::min(text.find('['), text.size());
@@ -102,7 +114,12 @@ struct parameters {
     required = names.size();
     if (optional < text.size())
       names.emplace_back(text.substr(optional + 2, text.size() - optional - 3));
+    if (std::size_t const end = names.back().find('='); end != std::string::npos) {
+      key = names.back().substr(0, end + 1);
+      names.back().erase(0, end + 1);
+    }
   }
+  bool has_key(std::size_t k) const { return !key.empty() && k + 1 == names.size(); }
 };
 
 [[noreturn]] void refuse(errc code, std::string_view spec, std::string const& message) {
@@ -117,6 +134,17 @@ std::uint64_t number(std::string_view spec, std::string_view text, std::string c
   if (status != std::errc() || end != text.data() + text.size())
     refuse(errc::unsupported, spec, "expected " + what + ", not '" + std::string(text) + "'");
   return n;
+}
+
+std::uint64_t real_number(std::string_view spec, std::string_view word, std::string const& key,
+                          std::string const& what) {
+  std::string_view const value = word.substr(std::min(key.size(), word.size()));
+  double v = 0;
+  auto const [end, status] = std::from_chars(value.data(), value.data() + value.size(), v);
+  if (!word.starts_with(key) || status != std::errc() || end != value.data() + value.size() ||
+      !(v > 0))
+    refuse(errc::unsupported, spec, "expected " + what + ", not '" + std::string(word) + "'");
+  return std::bit_cast<std::uint64_t>(v);
 }
 
 } // namespace
@@ -173,8 +201,11 @@ recipe parse(std::string_view spec) {
   std::string const usage = std::string("gen:") + found->name + ":" + found->parameters;
   std::size_t given = 0;
   each_word(rest, ':', [&](std::string_view word) {
-    if (given < wanted.names.size())
-      r.number[given] = number(spec, word, "a number for " + wanted.names[given] + " in " + usage);
+    if (given < wanted.names.size()) {
+      std::string const what = "a number for " + wanted.names[given] + " in " + usage;
+      r.number[given] = wanted.has_key(given) ? real_number(spec, word, wanted.key, what)
+                                              : number(spec, word, what);
+    }
     ++given;
   });
   if (given < wanted.required || given > wanted.names.size() || rest.ends_with(':'))
@@ -183,6 +214,16 @@ recipe parse(std::string_view spec) {
     r.number[1] = r.number[0];
   return r;
 }
+
+namespace {
+
+/// The shortest that reads as v: "10000", "1e+06".
+std::string real_text(double v) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, v).ptr};
+}
+
+} // namespace
 
 std::string text(recipe const& r) {
   generator_info const& g = table[static_cast<std::size_t>(r.family)];
@@ -195,7 +236,8 @@ std::string text(recipe const& r) {
     bool const is_short = p.required == 1 && r.number[1] == unless_given;
     std::size_t const numbers = is_short ? p.required : p.names.size();
     for (std::size_t k = 0; k < numbers; ++k)
-      s.append(":").append(std::to_string(r.number[k]));
+      s.append(":").append(p.has_key(k) ? p.key + real_text(std::bit_cast<double>(r.number[k]))
+                                        : std::to_string(r.number[k]));
   }
   return r.seed == 0 ? s : s + "@" + std::to_string(r.seed);
 }

@@ -15,6 +15,7 @@ enum class values : std::uint8_t {
   random,
   symmetric, ///< random, the same at (i, j) and (j, i)
   stencil,   ///< `diagonal` on the diagonal, -1 elsewhere
+  couplings, ///< those that couplings() says, negative; on the diagonal the sum of the row's
   ones,
 };
 
@@ -26,6 +27,10 @@ public:
   virtual std::size_t row(std::size_t i, std::int64_t* out) const = 0;
   /// How many row() will return; scratch has room for `room`.
   virtual std::size_t length(std::size_t i, std::int64_t* scratch) const { return row(i, scratch); }
+  /// Of values::couplings: one for each entry of row i, in its order, all positive; for the
+  /// diagonal the coupling with the outside, which may be 0. At most most_couplings.
+  virtual void couplings(std::size_t, double*) const {}
+  static constexpr std::size_t most_couplings = 27;
 
   std::size_t rows = 0;
   std::size_t cols = 0;
@@ -55,7 +60,8 @@ constexpr wide product(wide a, wide b) {
 /// errc::overflow where the sizes do not fit. Called before anything is allocated.
 void check_sizes(recipe const& r, limits const& most, wide rows, wide cols, wide entries);
 
-source_ptr make_grid(recipe const& r, limits const& most);    // poisson*
+source_ptr make_grid(recipe const& r, limits const& most);      // poisson*, pattern of diffusion*
+source_ptr make_diffusion(recipe const& r, limits const& most); // diffusion*
 source_ptr make_regular(recipe const& r, limits const& most); // lattice, banded, permutation, dense
 source_ptr make_graph(recipe const& r, limits const& most, cpu const& where); // fem, rmat, random
 source_ptr make_irregular(recipe const& r, limits const& most);               // circuit, lp

@@ -2,7 +2,7 @@
 
 // The walk of C = A B on a device: check, make a csr of what is not, multiply there.
 #include "tulle/op/convert.hpp"
-#include "tulle/op/spgemm_over_device.hpp"
+#include "tulle/op/spgemm_semiring_device.hpp"
 
 #include "cuda/spgemm/product.hpp"
 #include "dispatch/device_result.hpp"
@@ -76,8 +76,8 @@ device_matrix multiply(cuda const& where, cuda_spgemm_kernel const& kernel, devi
 
 // ns of a product by the bin of its row: poisson2d5 1024 (tiny), fem 100000 (window), cage12 (few),
 // mono_500Hz (sorted), hood and pwtk (long), rmat 17 (tiled) and the kernels for such rows of hood
-// (scattered) on an H200, and those for hubs of rmat 12. Small is as tiny: not measured. Heads in a
-// heap are only where they are asked for.
+// (scattered) on an H200, and those for heavy rows of rmat 12. Small is as tiny: not measured.
+// Heads in a heap are only where they are asked for.
 constexpr double ns_a_product[row_bins] = {0,    .015, .005, .015, .06, .06, .06,
                                            .037, .037, .022, .27,  .1,  0};
 
@@ -92,8 +92,6 @@ std::string summary(cuda_product const& p) {
   if (p.bands > 1)
     text += ", bands of " + std::to_string(p.tiles) + " tiles for " + std::to_string(p.tile_rows) +
             " rows of B";
-  if (p.method == spgemm_method::thesis)
-    text += ", of 38 bins";
   if (p.method == spgemm_method::global_esc)
     text += ", counted so and filled by sorts of many rows";
   return text;
@@ -144,8 +142,8 @@ device_matrix spgemm(cuda const& where, double alpha, device_ref const& a, devic
   return multiply_once(where, kernel, a, b, product);
 }
 
-device_matrix detail::spgemm_over(cuda const& where, device_mask const* mask, semiring_kind s,
-                                  device_ref const& a, device_ref const& b) {
+device_matrix detail::spgemm_semiring(cuda const& where, device_mask const* mask, semiring_kind s,
+                                      device_ref const& a, device_ref const& b) {
   auto const& kernel = check_product(a, b);
   cuda_product product;
   product.semiring = s;

@@ -60,5 +60,21 @@ TEST(bench_suites, a_file_of_that_name_stands_for_its_stand_in) {
             1);
 }
 
+// dia with shared stretches stores equal coefficients once: a suite of those would show nothing of
+// what real matrices cost.
+TEST(bench_suites, have_no_grids_of_constant_coefficients) {
+  list remarks;
+  for (char const* name : {"", "quick", "generated", "large"})
+    for (char const* op : {"spmv", "spmm", "spgemm", "dynamic", "convert", "transpose", "add"})
+      for (char const* backend : {"cpu", "cuda"}) {
+        std::size_t grids = 0;
+        for (std::string const& matrix : suite(name, op, remarks, backend)) {
+          EXPECT_EQ(matrix.find("poisson"), std::string::npos) << name << " " << op;
+          grids += matrix.find("diffusion") != std::string::npos;
+        }
+        EXPECT_GT(grids, 0U) << name << " " << op << " " << backend;
+      }
+}
+
 } // namespace
 } // namespace tulle::bench::suites_test

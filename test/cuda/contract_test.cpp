@@ -4,9 +4,9 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 
+#include "cuda/device_types.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/stream.hpp"
-#include "cuda/there.hpp"
 #include "support/expect.hpp"
 #include "support/layouts.hpp"
 #include "support/zoo.hpp"

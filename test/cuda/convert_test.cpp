@@ -5,8 +5,8 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 
+#include "cuda/device_types.hpp"
 #include "cuda/memory.hpp"
-#include "cuda/there.hpp"
 #include "support/expect.hpp"
 #include "support/layouts.hpp"
 #include "support/zoo.hpp"

@@ -5,7 +5,7 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 
-#include "cuda/there.hpp"
+#include "cuda/device_types.hpp"
 #include "support/layouts.hpp"
 
 #include <gtest/gtest.h>

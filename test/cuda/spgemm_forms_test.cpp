@@ -5,7 +5,7 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/galerkin_device.hpp"
-#include "tulle/op/spgemm_over_device.hpp"
+#include "tulle/op/spgemm_semiring_device.hpp"
 
 #include "cuda/memory.hpp"
 #include "cuda/product.hpp"

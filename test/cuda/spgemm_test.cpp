@@ -137,10 +137,10 @@ TEST_P(cuda_spgemm, takes_each_bin) {
       {"fem:900", "", " groups of window rows"},
       {"banded:1500:300", "", " window"},
       {"dense:300", "", " window"},
-      {"dense:200", "", " hub"},
-      {"rmat:11:20", "", " hub"},
-      {"random:40:2000:20000", "random:2000:16000:64000", " hub"},
-      {"dense:3:5000", "dense:5000:16", " hub"}, // in more turns than claims have at once
+      {"dense:200", "", " heavy"},
+      {"rmat:11:20", "", " heavy"},
+      {"random:40:2000:20000", "random:2000:16000:64000", " heavy"},
+      {"dense:3:5000", "dense:5000:16", " heavy"}, // in more turns than claims have at once
       {"random:300:4000:6000", "random:4000:3000000:24000", " few"},
       {"random:300:4000:24000", "random:4000:3000000:24000", " sorted 1K"},
       {"random:100:4000:40000", "random:4000:3000000:24000", " sorted 4K"},
@@ -153,17 +153,17 @@ TEST_P(cuda_spgemm, takes_each_bin) {
       {"random:20:6000:20000", "random:6000:900000:60000", " scattered"},
   };
   for (road const& c : cases)
-    if (!is_quick() || c.path != " hub") { // on which racecheck did not end
+    if (!is_quick() || c.path != " heavy") { // on which racecheck did not end
       EXPECT_EQ(expect_road(c, type).find("cuda/sm_"), 0u) << c.a;
     }
 }
 
 TEST_P(cuda_spgemm, takes_small_hubs) {
   road const cases[] = {
-      {"dense:70", "", "70 hub"},
-      {"random:8:2000:2000", "random:2000:400:40000", "8 hub"},
-      {"dense:3:800", "dense:800:16", "3 hub"},
-      {"random:6:3000:3000", "random:3000:16000:60000", "6 hub"},
+      {"dense:70", "", "70 heavy"},
+      {"random:8:2000:2000", "random:2000:400:40000", "8 heavy"},
+      {"dense:3:800", "dense:800:16", "3 heavy"},
+      {"random:6:3000:3000", "random:3000:16000:60000", "6 heavy"},
   };
   for (road const& c : cases)
     expect_road(c, type);
@@ -180,8 +180,8 @@ TEST_P(cuda_spgemm, does_as_it_is_told) {
                      {spgemm_method::dense, " tiled"},
                      {spgemm_method::global_esc, "sorts"},
                      {spgemm_method::merge, " merge"},
-                     {spgemm_method::thesis, " merge, "},
-                     {spgemm_method::thesis, " heap, of 38 bins"}};
+                     {spgemm_method::heap_esc_merge, " merge, "},
+                     {spgemm_method::heap_esc_merge, " heap"}};
   std::vector<std::pair<any_matrix, any_matrix>> products;
   for (animal const& animal : zoo())
     if (animal.matrix.val.size() <= (is_quick() ? 1'000u : 5'000u))

@@ -6,9 +6,9 @@
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmm.hpp"
 
+#include "cuda/device_types.hpp"
 #include "cuda/grown.hpp"
 #include "cuda/stream.hpp"
-#include "cuda/there.hpp"
 #include "op/arranged.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"

@@ -3,7 +3,7 @@
 // spmv of every format with a kernel on the device, in every layout and type, on the whole zoo.
 #include "tulle/op/convert.hpp"
 
-#include "cuda/there.hpp"
+#include "cuda/device_types.hpp"
 #include "support/layouts.hpp"
 #include "support/zoo.hpp"
 

@@ -431,7 +431,7 @@ TEST(dynamic_csr, is_the_same_whether_a_snapshot_is_there_or_not) {
       seen = d.snapshot();
     d.scale_rows(3, .5);
     d.insert(e.row, e.col, e.val);
-    EXPECT_EQ(d.shape().late, 1000u);
+    EXPECT_EQ(d.shape().pending, 1000u);
     y[is_there].resize(20000);
     spmv(1.0, d, x, 0.0, y[is_there]);
   }
@@ -480,7 +480,7 @@ TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
     csr<double> const other = from_lengths(40, std::vector<std::int32_t>(40, 2));
     dynamic_options with[3] = {in_rows(), in_rows(), {}};
     with[1].duplicates = on_duplicate::combine;
-    with[2].late_from = 1;
+    with[2].pending_from = 1;
     for (dynamic_options o : with) {
       o.where = {.threads = 2, .memory = &memory};
       auto survives_as = [&](bool compact, char const* what, auto&& change) {
@@ -488,7 +488,7 @@ TEST(dynamic_csr, stays_as_it_was_when_any_allocation_fails) {
         matrix d(40, 40, o);
         d.insert(e.row, e.col, e.val);
         d.insert(std::span(more.row).first(20), std::span(more.col).first(20),
-                 std::span(more.val).first(20)); // late in the last
+                 std::span(more.val).first(20)); // pending in the last
         if (compact)
           d.freeze();
         auto const before = stored(d.snapshot());

@@ -42,7 +42,7 @@ TEST(dynamic_file, holds_the_entries_as_they_were_stored) {
   std::string const path = f.file("a");
   for (animal const& one : zoo()) {
     dynamic_options o;
-    o.late_from = 1;
+    o.pending_from = 1;
     matrix d = matrix::from_csr(borrowed(unsorted(one.matrix)), o);
     if (d.rows() > 0 && d.cols() > 0)
       d.insert(d.rows() - 1, 0, 1.5);

@@ -20,7 +20,7 @@ namespace tulle::test {
 /// Rows take entries at once.
 inline dynamic_options in_rows() {
   dynamic_options o;
-  o.late_from = 0;
+  o.pending_from = 0;
   return o;
 }
 

@@ -42,11 +42,11 @@ std::vector<way> const& ways() {
   static std::vector<way> const all = [] {
     std::vector<way> made{{"rows", in_rows(), false},   {"segments", in_rows(), false},
                           {"width", in_rows(), false},  {"by length", in_rows(), false},
-                          {"compact", in_rows(), true}, {"late", {}, true}};
+                          {"compact", in_rows(), true}, {"pending", {}, true}};
     made[1].options.move_below = 0;
     made[2].options.width = 3;
     made[3].options.by_length = true;
-    made[5].options.late_from = 1;
+    made[5].options.pending_from = 1;
     for (way& w : made)
       w.options.where.threads = 2;
     return made;
@@ -86,7 +86,7 @@ TEST(dynamic_resize, keeps_what_lies_inside) {
         EXPECT_EQ(d.to_csr(), expected) << what;
         if (rows == 0 || cols == 0)
           continue;
-        double const last = d.at(rows - 1, cols - 1); // takes an entry, late or not
+        double const last = d.at(rows - 1, cols - 1); // takes an entry, pending or not
         d.insert(rows - 1, cols - 1, 5);
         d.validate();
         EXPECT_EQ(d.at(rows - 1, cols - 1), last + 5) << what;
@@ -239,7 +239,7 @@ TEST(dynamic_resize, keeps_to_the_limit_of_the_pool) {
 // Batches are whole, and inside of the matrix as it is when they are made.
 TEST(dynamic_resize, goes_with_readers_and_writers_at_once) {
   dynamic_options o;
-  o.late_from = 64;
+  o.pending_from = 64;
   o.where.threads = 2;
   matrix d(64, 64, o);
   std::atomic<bool> stop = false;

@@ -24,8 +24,8 @@ dynamic_options some_options(std::mt19937& random) {
   o.waste = random() % 2 ? 1e-9 : .5;
   o.by_length = random() % 2;
   o.where.threads = 1 + static_cast<int>(random() % 3);
-  o.late_from = random() % 2 ? 0 : 1 + random() % 12;
-  if (o.late_from != 0) { // and what goes with that
+  o.pending_from = random() % 2 ? 0 : 1 + random() % 12;
+  if (o.pending_from != 0) { // and what goes with that
     o.slack.mean = o.by_length = false;
     o.slack.function = nullptr;
     o.width = 0;

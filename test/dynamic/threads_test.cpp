@@ -39,11 +39,11 @@ struct pair_product {
   csr<double> sum = spgemm(left, right);
 };
 
-void run(int writers, int readers, on_duplicate how, bool in_place, std::size_t late_from) {
+void run(int writers, int readers, on_duplicate how, bool in_place, std::size_t pending_from) {
   constexpr unsigned batches = 12;
   dynamic_options o;
   o.duplicates = how;
-  o.late_from = late_from;
+  o.pending_from = pending_from;
   o.where.threads = 2;
   dynamic_csr<double> a(64, cols, o);
   pair_product const both;
@@ -128,14 +128,14 @@ TEST(dynamic_threads, readers_see_whole_batches_and_all_arrive) {
       run(threads, threads < 8 ? threads : 5, how, false, 0);
 }
 
-TEST(dynamic_threads, readers_see_whole_batches_that_come_late) {
+TEST(dynamic_threads, readers_see_whole_batches_that_come_pending) {
   for (int const threads : {1, 2, 8})
     run(threads, threads < 8 ? threads : 5, on_duplicate::keep, false, 20);
 }
 
 TEST(dynamic_threads, changes_in_place_are_whole_too) {
-  for (std::size_t const late_from : {0, 20})
-    run(2, 5, on_duplicate::keep, true, late_from);
+  for (std::size_t const pending_from : {0, 20})
+    run(2, 5, on_duplicate::keep, true, pending_from);
 }
 
 } // namespace

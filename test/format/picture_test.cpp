@@ -75,7 +75,7 @@ TYPED_TEST(picture, shows_the_arrays) {
   auto const a =
       TypeParam::from_csr(borrowed(needs_symmetric ? symmetric_example() : example()), o);
   std::size_t bytes = 0;
-  a.view().arrays([&](std::string const& array, auto const* data, std::size_t size) {
+  a.view().arrays([&](char const* array, auto const* data, std::size_t size) {
     std::vector<double> const stored(data, data + size);
     EXPECT_EQ(drawn(tulle::name(owner_traits<TypeParam>::format), array), stored) << array;
     bytes += size * sizeof(*data);

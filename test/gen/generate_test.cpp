@@ -14,12 +14,33 @@ namespace {
 
 /// One of each family, small but for a few large enough that several threads work on them.
 char const* const samples[] = {
-    "poisson2d5:150",  "poisson2d9:100", "poisson3d7:30",        "poisson3d27:20",
-    "fem:5000",        "fem:5000:20",    "rmat:12:16",           "circuit:30000",
+    "poisson2d5:150",
+    "poisson2d9:100",
+    "poisson3d7:30",
+    "poisson3d27:20",
+    "diffusion2d5:150",
+    "diffusion2d9:100",
+    "diffusion3d7:30",
+    "diffusion3d27:20",
+    "diffusion2d5:140:jumps=10000",
+    "diffusion3d27:19:jumps=2.5",
+    "fem:5000",
+    "fem:5000:20",
+    "rmat:12:16",
+    "circuit:30000",
     "lattice:40000",
-    "lp:50:20000:900", "banded:20000:3", "random:700:900:90000", "permutation:50000",
-    "dense:300",       "dense:200:300",  "like:poisson3Da",      "like:memplus",
-    "like:enron",      "like:lp_qap15",  "like:fidap037",        "like:internet",
+    "lp:50:20000:900",
+    "banded:20000:3",
+    "random:700:900:90000",
+    "permutation:50000",
+    "dense:300",
+    "dense:200:300",
+    "like:poisson3Da",
+    "like:memplus",
+    "like:enron",
+    "like:lp_qap15",
+    "like:fidap037",
+    "like:internet",
 };
 
 TEST(generate, makes_valid_canonical_matrices) {
@@ -109,6 +130,8 @@ TEST(generate, takes_recipes_and_their_text) {
   EXPECT_EQ(gen::parse("gen:rmat:18:16@7"), gen::rmat(18, 16).seeded(7));
   EXPECT_EQ(gen::parse("dense:4"), gen::dense(4, 4));
   EXPECT_EQ(gen::text(gen::dense(4, 5)), "gen:dense:4:5");
+  EXPECT_EQ(gen::parse("diffusion2d5:9:jumps=1e4@7"), gen::diffusion2d5(9, 1e4).seeded(7));
+  EXPECT_EQ(gen::text(gen::diffusion3d7(9, 1e6)), "gen:diffusion3d7:9:jumps=1e+06");
   for (std::string const spec : samples) {
     EXPECT_EQ(gen::text(gen::parse(spec)), "gen:" + spec);
     EXPECT_EQ(gen::text(gen::parse(spec + "@12")), "gen:" + spec + "@12");
@@ -117,10 +140,14 @@ TEST(generate, takes_recipes_and_their_text) {
 }
 
 TEST(generate, makes_empty_matrices) {
-  for (char const* spec : {"poisson2d5:0", "poisson2d9:0", "poisson3d7:0", "poisson3d27:0", "fem:0",
-                           "circuit:0", "lattice:0", "lp:0:0:0", "lp:0:9:3", "lp:3:9:0",
-                           "banded:0:4", "random:0:5:0", "random:5:0:0", "random:3:3:0",
-                           "permutation:0", "dense:0", "dense:0:7", "dense:7:0", "rmat:3:0"}) {
+  for (char const* spec : {"poisson2d5:0",   "poisson2d9:0",   "poisson3d7:0",
+                           "poisson3d27:0",  "fem:0",          "diffusion2d5:0",
+                           "diffusion2d9:0", "diffusion3d7:0", "diffusion3d27:0:jumps=9",
+                           "circuit:0",      "lattice:0",      "lp:0:0:0",
+                           "lp:0:9:3",       "lp:3:9:0",       "banded:0:4",
+                           "random:0:5:0",   "random:5:0:0",   "random:3:3:0",
+                           "permutation:0",  "dense:0",        "dense:0:7",
+                           "dense:7:0",      "rmat:3:0"}) {
     auto const a = generate(spec);
     EXPECT_EQ(a.col.size(), 0U) << spec;
     EXPECT_EQ(a.row_ptr.size(), static_cast<std::size_t>(a.rows) + 1) << spec;
@@ -129,9 +156,10 @@ TEST(generate, makes_empty_matrices) {
 }
 
 TEST(generate, makes_the_smallest_of_each_family) {
-  for (char const* spec : {"poisson2d5:1", "poisson3d27:1", "poisson2d5:2", "fem:1", "circuit:1",
-                           "circuit:2", "circuit:5", "rmat:0:3", "lp:1:1:1", "banded:1:9",
-                           "random:1:1:1", "permutation:1", "permutation:2", "dense:1"}) {
+  for (char const* spec :
+       {"poisson2d5:1", "poisson3d27:1", "poisson2d5:2", "fem:1", "circuit:1", "diffusion2d5:1",
+        "diffusion2d9:1", "diffusion3d7:1", "diffusion3d27:1", "circuit:2", "circuit:5", "rmat:0:3",
+        "lp:1:1:1", "banded:1:9", "random:1:1:1", "permutation:1", "permutation:2", "dense:1"}) {
     auto const a = generate(spec);
     EXPECT_GT(a.col.size(), 0U) << spec;
     EXPECT_TRUE(a.view().is_canonical()) << spec;

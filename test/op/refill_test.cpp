@@ -109,6 +109,20 @@ TEST(convert, shortens_offsets_that_fit) {
                          [&] { convert(huge, format::csr5); }));
 }
 
+// Which stretches share values follows from the values: it is no part of the pattern of a plan.
+TEST(refill, keeps_a_plan_where_stretches_are_shared_anew) {
+  csr<double> const a = generate("poisson2d5:50"), b = other_values(a, 5);
+  auto m = dia<double>::from_csr(a.view(), {.shared = true});
+  array<std::int32_t> const before = m.shared;
+  std::vector<double> const x = integers(static_cast<std::size_t>(a.cols), 3);
+  std::vector<double> y(x.size());
+  spmv_plan plan(m);
+  m.refill(b.view());
+  ASSERT_NE(m.shared, before);
+  spmv(plan, 1.0, m, x, 0.0, y);
+  EXPECT_EQ(y, product(b));
+}
+
 TEST(optimize, shortens_offsets_that_fit) {
   csr<double> const a = generate("poisson2d5:50");
   any_matrix const given = as_type(a, type_tag::f64_i32_i64);

@@ -5,7 +5,7 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/add.hpp"
 #include "tulle/op/galerkin.hpp"
-#include "tulle/op/spgemm_over.hpp"
+#include "tulle/op/spgemm_semiring.hpp"
 
 #include "support/expect.hpp"
 #include "support/memory.hpp"
@@ -70,7 +70,7 @@ std::vector<std::pair<csr<double>, csr<double>>> pairs() {
 }
 
 template <class S>
-void expect_over(S const& s) {
+void expect_semiring(S const& s) {
   auto const all = pairs();
   ASSERT_GE(all.size(), 9u);
   for (auto const& [a, b] : all) {
@@ -99,20 +99,20 @@ void expect_over(S const& s) {
   }
 }
 
-TEST(spgemm_over, every_semiring_is_as_entry_by_entry) {
-  expect_over(plus_times());
-  expect_over(or_and());
-  expect_over(min_plus());
-  expect_over(plus_pair());
-  expect_over(longest());
+TEST(spgemm_semiring, every_semiring_is_as_entry_by_entry) {
+  expect_semiring(plus_times());
+  expect_semiring(or_and());
+  expect_semiring(min_plus());
+  expect_semiring(plus_pair());
+  expect_semiring(longest());
 }
 
-TEST(spgemm_over, plus_times_has_the_bits_of_spgemm) {
+TEST(spgemm_semiring, plus_times_has_the_bits_of_spgemm) {
   csr<double> const a = rough(generate<double>("fem:300"));
   EXPECT_TRUE(same_arrays(borrowed(spgemm(plus_times(), a, a)), borrowed(spgemm(a, a))));
 }
 
-TEST(spgemm_over, takes_every_format_and_refuses_what_does_not_fit) {
+TEST(spgemm_semiring, takes_every_format_and_refuses_what_does_not_fit) {
   csr<double> const a = from_lengths(4, {1, 2, 3}), b = from_lengths(9, {3, 3, 0, 1});
   EXPECT_EQ(spgemm(min_plus(), coo<double>::from_csr(a.view()), b), spgemm(min_plus(), a, b));
   EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "A is 3 x 4", "B is 3 x 4"},
@@ -123,7 +123,7 @@ TEST(spgemm_over, takes_every_format_and_refuses_what_does_not_fit) {
                          [&] { spgemm(cpu{.workspace_limit = 100}, min_plus(), a, b); }));
 }
 
-TEST(spgemm_over, leaves_nothing_behind_where_memory_ends) {
+TEST(spgemm_semiring, leaves_nothing_behind_where_memory_ends) {
   csr<double> const a = from_lengths(4, {1, 2, 3}), b = from_lengths(9, {3, 3, 0, 1});
   for (std::size_t k = 1;; ++k) {
     failing_memory memory(k);

@@ -18,7 +18,7 @@ namespace {
 constexpr spgemm_method methods[] = {
     spgemm_method::automatic, spgemm_method::tiny,       spgemm_method::heap,
     spgemm_method::esc,       spgemm_method::merge,      spgemm_method::hash,
-    spgemm_method::dense,     spgemm_method::global_esc, spgemm_method::thesis};
+    spgemm_method::dense,     spgemm_method::global_esc, spgemm_method::heap_esc_merge};
 static_assert(std::size(methods) == spgemm_method_count);
 
 csr<double> full(std::int32_t rows, std::int32_t cols) {

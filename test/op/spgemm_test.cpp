@@ -19,7 +19,7 @@ namespace {
 constexpr spgemm_method methods[] = {
     spgemm_method::automatic, spgemm_method::tiny,       spgemm_method::heap,
     spgemm_method::esc,       spgemm_method::merge,      spgemm_method::hash,
-    spgemm_method::dense,     spgemm_method::global_esc, spgemm_method::thesis};
+    spgemm_method::dense,     spgemm_method::global_esc, spgemm_method::heap_esc_merge};
 static_assert(std::size(methods) == spgemm_method_count);
 
 /// 3 x 4 and 4 x 2; unsorted, with (1, 0) twice.

@@ -68,11 +68,12 @@ struct dynamic_options {
   /// eighth of those that have changed; a compact matrix has no such order until it is
   /// defragmented. For rows of few and many lengths that change seldom.
   bool by_length = false;
-  /// Batches of so many inserted entries or more come late where the matrix is compact: they stay
-  /// apart, by rows, until they are 1/50 of it (1/16 where batches are more than 1/256), and are
-  /// then put where they belong, all rows at once. Products go by csr's kernel, and then over
-  /// those. 0, or `width`, `by_length`, another slack than by length, duplicates combined: never.
-  std::size_t late_from = 256;
+  /// If the matrix is compact, a batch that inserts at least this many entries stays pending: its
+  /// entries are stored apart, sorted by row. When the pending entries exceed 1/50 of the matrix
+  /// (1/16 if batches exceed 1/256 of it), all of them are merged into the rows in one pass.
+  /// Products run csr's kernel and then add the pending entries. Disabled if 0, or if `width`,
+  /// `by_length`, a slack other than by length or on_duplicate::combine is set.
+  std::size_t pending_from = 256;
   /// Places that rows have left, over entries, from which a batch defragments first; 0: never.
   double waste = .5;
   std::size_t limit = SIZE_MAX; ///< places of the pool
@@ -94,8 +95,8 @@ struct dynamic_shape {
   std::size_t left = 0;    ///< places that rows have left
   std::size_t chunks = 0;  ///< of the pool
   std::size_t bytes = 0;
-  std::size_t late = 0; ///< entries that stay apart
-  bool compact = false; ///< rows follow one another without room: freeze() copies no entry
+  std::size_t pending = 0; ///< inserted entries that are stored apart from their rows
+  bool compact = false;    ///< rows follow one another without room: freeze() copies no entry
 };
 
 /// The matrix as it was when this was made; later batches do not show. Copies share their arrays.
@@ -151,8 +152,8 @@ public:
   dynamic_csr& operator=(dynamic_csr&&) noexcept;
   ~dynamic_csr();
 
-  /// Rows as a has them: with room behind each where they are few, else compact, so that batches
-  /// may come late.
+  /// The rows of a. A small matrix gets room after each row; a large one stays compact, so that
+  /// batches can stay pending.
   static dynamic_csr from_csr(csr_view<V, I, I> a, options const& o = {});
   static dynamic_csr from_coo(coo_view<V, I, I> a, options const& o = {});
   /// Takes the arrays themselves; rows have no room until they change.
@@ -166,7 +167,7 @@ public:
   void insert(std::span<I const> row, std::span<I const> col, std::span<V const> val);
   /// A(row[k], col[k]) = val[k], for all k in order: the last one of a place stays.
   void assign(std::span<I const> row, std::span<I const> col, std::span<V const> val);
-  /// Takes entries out; those that are not there are none.
+  /// Removes the listed entries; missing ones are ignored.
   void erase(std::span<I const> row, std::span<I const> col);
   /// Row row[k] times factor[k], for all k in order.
   void scale_rows(std::span<I const> row, std::span<V const> factor);

@@ -40,12 +40,12 @@ struct dynamic_view {
   O const* begin[most_segments] = {}; ///< places; null: no row has that many, or all by row_ptr
   O const* end[most_segments] = {};   ///< a segment that a row has not is empty
   dynamic_page<V, I> const* pages = nullptr;
-  /// Entries of a compact one behind all others of their rows, by row. Kernels for vectors know
-  /// nothing of them.
-  I const* late_ptr = nullptr; ///< of groups; null: there are none
-  I const* late_row = nullptr;
-  I const* late_col = nullptr;
-  V const* late_val = nullptr;
+  /// Pending entries of a compact matrix, sorted by row; they follow all other entries of their
+  /// row. The spmv kernels do not read them.
+  I const* pending_ptr = nullptr; ///< of groups; null: there are none
+  I const* pending_row = nullptr;
+  I const* pending_col = nullptr;
+  V const* pending_val = nullptr;
 
   // Inlined: kernels may not leave these to the linker.
   [[gnu::always_inline]] I in_segments(I i) const {
@@ -53,25 +53,26 @@ struct dynamic_view {
       return static_cast<I>(row_ptr[i + 1] - row_ptr[i]);
     return length[i] < 0 ? static_cast<I>(~length[i]) : length[i];
   }
-  /// The first late entry of row i or, where it has none, of a later one of its group.
-  [[gnu::always_inline]] I late_from(I i) const {
-    I first = late_ptr[i / group_rows];
-    for (I n = static_cast<I>(late_ptr[i / group_rows + 1] - first); n > 0;) {
+  /// The first pending entry of row i or, where it has none, of a later one of its group.
+  [[gnu::always_inline]] I pending_from(I i) const {
+    I first = pending_ptr[i / group_rows];
+    for (I n = static_cast<I>(pending_ptr[i / group_rows + 1] - first); n > 0;) {
       I const half = static_cast<I>((n + 1) / 2);
-      first = static_cast<I>(late_row[first + half - 1] < i ? first + half : first);
+      first = static_cast<I>(pending_row[first + half - 1] < i ? first + half : first);
       n = static_cast<I>(n - half);
     }
     return first;
   }
   /// How many there are of row i, from that one on.
-  [[gnu::always_inline]] I late_count(I i, I from) const {
+  [[gnu::always_inline]] I pending_count(I i, I from) const {
     I n = 0;
-    while (from + n < late_ptr[i / group_rows + 1] && late_row[from + n] == i)
+    while (from + n < pending_ptr[i / group_rows + 1] && pending_row[from + n] == i)
       ++n;
     return n;
   }
   [[gnu::always_inline]] I size(I i) const {
-    return static_cast<I>(in_segments(i) + (late_ptr ? late_count(i, late_from(i)) : I(0)));
+    return static_cast<I>(in_segments(i) +
+                          (pending_ptr ? pending_count(i, pending_from(i)) : I(0)));
   }
 
   /// f(col, val, n) for each segment of row i that has entries, in order.
@@ -87,10 +88,10 @@ struct dynamic_view {
       f(page.col + offset, page.val + offset, n);
       left = static_cast<I>(left - n);
     }
-    if (late_ptr) {
-      I const from = late_from(i);
-      if (I const n = late_count(i, from); n > 0)
-        f(late_col + from, late_val + from, n);
+    if (pending_ptr) {
+      I const from = pending_from(i);
+      if (I const n = pending_count(i, from); n > 0)
+        f(pending_col + from, pending_val + from, n);
     }
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// BICRS, bi-directional incremental csr: entries in any order, a column as its distance from the
+/// BICRS, bi-directional incremental csr: entries along a curve, a column as its distance from the
 /// one before; where the row changes as well, that distance is larger by the number of columns, and
 /// the next of `row` says by how much it does.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// CMRS, compressed multi-row storage: strips of `height` rows, an entry's row within its strip in
-/// the low bits of its column word, so that a strip's entries may stand in any order. Here height
-/// 2, sorted by column.
+/// the low bits of its column word, so that a strip's entries can be sorted by column. Here height
+/// 2.
 ///
 ///     1 . 2 .      strip_ptr   0       3         7
 ///     . 3 . .      col         0 3 4   1 3 5 6      (column * 2 + row in strip)

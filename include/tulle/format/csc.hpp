@@ -10,7 +10,7 @@
 /// Good for   products with the transpose; sparse vectors; taking columns.
 /// Bad for    y = A x: every entry adds to another y.
 /// Space      (V + I) * nnz + O * (cols + 1).
-/// From       Liu, thesis 2015, sec. 5.2.4.
+/// From       Liu, thesis 2015, sec. 9.3.1.
 ///
 /// Invariants (validate() checks all of them)
 ///   col_ptr[0] == 0, non-decreasing, last == nnz

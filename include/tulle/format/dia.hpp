@@ -112,7 +112,7 @@ struct dia_view {
     f("block_ptr", block_ptr, block_ptr || rows > 0 ? blocks() + 1 : 0);
     f("val", val, stored);
     f("mask", mask, stretches * mask_bytes());
-    f("shared", shared, shared ? stretches : 0);
+    f(detail::array_name("shared", true), shared, shared ? stretches : 0);
     f("stray_row", stray_row, static_cast<std::size_t>(stray_rows));
     f("stray_ptr", stray_ptr, stray_rows > 0 ? static_cast<std::size_t>(stray_rows) + 1 : 0);
     f("stray_col", stray_col, static_cast<std::size_t>(strays));

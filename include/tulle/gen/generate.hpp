@@ -7,12 +7,13 @@
 ///     auto c = tulle::generate(tulle::gen::random(100, 50, 2000).seeded(7), {.threads = 2});
 ///
 /// A matrix depends on its recipe alone: every number of threads, on every run, gives the same one.
-/// Rows are sorted and hold no duplicates. Values are the diagonal and -1 for poisson, 1 for
-/// permutation, elsewhere random in (-1, 1) and never 0; they are symmetric (not Hermitian) for
-/// fem, lattice and banded.
+/// Rows are sorted and hold no duplicates. Values are the diagonal and -1 for poisson, real and
+/// symmetric positive definite for diffusion, 1 for permutation. All others are random in (-1, 1)
+/// and never 0; fem, lattice and banded are symmetric (not Hermitian).
 #pragma once
 #include "tulle/format/csr.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,6 +26,10 @@ enum class family : std::uint8_t {
   poisson2d9,
   poisson3d7,
   poisson3d27,
+  diffusion2d5,
+  diffusion2d9,
+  diffusion3d7,
+  diffusion3d27,
   fem,
   rmat,
   circuit,
@@ -38,7 +43,7 @@ enum class family : std::uint8_t {
 };
 
 /// What to make: a family, its numbers and a seed. Plain data; sizes are checked when it is
-/// generated.
+/// generated. The second number of diffusion is the bits of a double.
 struct recipe {
   gen::family family = family::dense;
   std::uint64_t number[3] = {};
@@ -65,6 +70,24 @@ constexpr recipe poisson3d7(std::uint64_t n) {
 }
 constexpr recipe poisson3d27(std::uint64_t n) {
   return {family::poisson3d27, {n}};
+}
+/// div(k grad u) with Dirichlet boundaries on grids of n points per side in natural order, negated:
+/// symmetric positive definite with negative neighbours, as poisson is, which is the case k = 1.
+/// Here k differs from cell to cell by a smooth and a smaller rough random part, 0.16 < k < 4, so
+/// no two rows have equal values. With `jumps` from 1 to 1e9, k is that many times as large in half
+/// of the blocks of 16 cells per side, chosen at random. 5 and 7 points are finite volumes, 9 and
+/// 27 points are assembled from elements.
+constexpr recipe diffusion2d5(std::uint64_t n, double jumps = 0) {
+  return {family::diffusion2d5, {n, std::bit_cast<std::uint64_t>(jumps)}};
+}
+constexpr recipe diffusion2d9(std::uint64_t n, double jumps = 0) {
+  return {family::diffusion2d9, {n, std::bit_cast<std::uint64_t>(jumps)}};
+}
+constexpr recipe diffusion3d7(std::uint64_t n, double jumps = 0) {
+  return {family::diffusion3d7, {n, std::bit_cast<std::uint64_t>(jumps)}};
+}
+constexpr recipe diffusion3d27(std::uint64_t n, double jumps = 0) {
+  return {family::diffusion3d27, {n, std::bit_cast<std::uint64_t>(jumps)}};
 }
 /// A mesh of 3 unknowns a node: full aligned 3x3 blocks, about 60 a row. rows are rounded up to a
 /// multiple of 3.
@@ -119,7 +142,7 @@ std::string text(recipe const& r);
 struct generator_info {
   gen::family family;
   char const* name;       ///< "rmat"
-  char const* parameters; ///< "SCALE:PER_ROW"; "[:COLS]" may be left out
+  char const* parameters; ///< "SCALE:PER_ROW"; "[:COLS]" and "[:jumps=RATIO]" may be left out
   char const* help;       ///< one line
 };
 std::span<generator_info const> generators();

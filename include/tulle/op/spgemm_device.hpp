@@ -18,7 +18,7 @@
 /// two indices for each of those that are not short, and, where rows have more than 4096 products
 /// far apart, 52 MiB at most, or two offsets a row of B if those are more. Under a workspace_limit
 /// that is less, such rows go over B in more turns; what does not fit at all is
-/// errc::out_of_memory. global_esc, merge and thesis take more, and do not go in turns to save it.
+/// errc::out_of_memory. global_esc, merge and heap_esc_merge take more, and do not go in turns to save it.
 #pragma once
 #include "tulle/core/device_matrix.hpp"
 #include "tulle/op/spgemm_forecast.hpp"
@@ -79,7 +79,7 @@ public:
   std::size_t bytes() const noexcept;
 
   /// On the plan's stream; not waited for, unless an operand is not canonical, the method is
-  /// global_esc, merge or thesis, or rows are scattered and there is no map; these take memory too.
+  /// global_esc, merge or heap_esc_merge, or rows are scattered and there is no map; these take memory too.
   device_matrix const& run(device_ref const& a, device_ref const& b);
 
 private:

@@ -18,13 +18,13 @@ enum class spgemm_method : std::uint8_t {
   hash,       ///< a table of columns
   dense,      ///< an accumulator as wide as the row, with one flag a column
   global_esc, ///< expand, sort, compress for many rows at once, by a radix sort
-  thesis,     ///< the 38 bins of Liu's: heap for up to 32 products, esc up to 512, merge for more
+  heap_esc_merge, ///< by a row's products: heap up to 32, esc up to 512, merge for more
 };
 inline constexpr std::size_t spgemm_method_count = 9;
 
 constexpr char const* name(spgemm_method m) {
-  constexpr char const* names[] = {"automatic", "tiny",  "heap",       "esc",   "merge",
-                                   "hash",      "dense", "global_esc", "thesis"};
+  constexpr char const* names[] = {"automatic", "tiny",  "heap",       "esc",           "merge",
+                                   "hash",      "dense", "global_esc", "heap_esc_merge"};
   return names[static_cast<std::size_t>(m)];
 }
 

@@ -14,7 +14,7 @@ enum class spmv_method : std::uint8_t {
   automatic, ///< what suits the matrix: of csr, segments or rows
   rows,      ///< row by row, vectors within long rows and over runs of short ones
   merge,     ///< merge path: equal shares of entries and row ends, step by step
-  segments,  ///< segmented sum over tiles of entries, as if no row was empty, and repair
+  segments,  ///< segmented sum over tiles of entries; on cpu rows are guessed and then repaired
 };
 
 constexpr char const* name(spmv_method m) {

@@ -5,7 +5,7 @@
 ///     in       3 1 7 0 4 1 6 3
 ///     reduce   25
 ///
-/// From   Liu, thesis 2015, sec. 4.4.1.
+/// From   Liu, thesis 2015, sec. 4.3.2.
 #pragma once
 #include "tulle/version.hpp"
 

@@ -57,7 +57,7 @@ constexpr void seg_offset(Flag const* head, std::size_t n, I* out) {
 ///
 /// The difference loses digits wherever a large segment precedes a small one: after a segment of
 /// 1e16, one of 1 sums to 0; after an Inf or NaN every sum is NaN. For integers it is exact.
-/// Kernels use segmented_sum unless told otherwise.
+/// segmented_sum loses nothing of either kind.
 template <class T, class I>
 constexpr void fast_segmented_sum(T const* in, I const* offset, std::size_t n, T* out) {
   inclusive_scan(in, n, out);

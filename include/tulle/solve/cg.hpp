@@ -66,7 +66,7 @@ cg_result cg_typed(where const& w, A const& a, vector_view<V const> b, vector_vi
 
 } // namespace detail
 
-/// Solves A x = b from the guess in x, on the policy's backend.
+/// Solves A x = b from the guess in x, on the host: reference or cpu. cuda is errc::unsupported.
 template <typed_matrix A>
 cg_result cg(where const& w, A const& a, vector_view<value_t<A> const> b, vector_view<value_t<A>> x,
              cg_options const& options = {}) {

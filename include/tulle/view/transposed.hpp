@@ -101,7 +101,7 @@ concept typed_matrix =
 template <matrix_anywhere A>
 using value_t = typename detail::value_of<detail::view_type<A>>::type;
 
-/// A^T, without conjugation. transposed(transposed(a)) is not a: one level.
+/// A^T, without conjugation. transposed(transposed(a)) multiplies as a does, but is another type.
 template <matrix_anywhere A>
 auto transposed(A const& a) {
   return transposed_view<detail::view_type<A>>{detail::view_of(a)};

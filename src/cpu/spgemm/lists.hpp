@@ -57,7 +57,7 @@ struct list_scratch {
   static i64 listed(spgemm_task const& t, i64 cols) {
     using enum spgemm_method;
     bool const is_expanded = t.wanted == esc || t.wanted == automatic || t.wanted == tiny;
-    i64 const most = t.wanted == thesis && cols < thesis_esc ? thesis_esc : cols;
+    i64 const most = t.wanted == heap_esc_merge && cols < most_by_esc ? most_by_esc : cols;
     return t.all.listed < most || is_expanded ? t.all.listed : most;
   }
   static bool has(spgemm_task const& t, row_kind k) { return t.all.rows[static_cast<int>(k)] > 0; }

@@ -30,7 +30,7 @@ constexpr i64 esc_limit = 1024;
 constexpr i64 split_length = 16;
 
 // Products of a row that Liu's bins 2 to 32 and 33 to 36 take; the last one has the others.
-constexpr i64 thesis_heap = 32, thesis_esc = 512;
+constexpr i64 most_by_heap = 32, most_by_esc = 512;
 
 template <class I, class O>
 struct pattern {
@@ -142,10 +142,10 @@ struct product_pattern {
     case spgemm_method::dense:
       columns(i, e);
       return row_kind::dense;
-    case spgemm_method::thesis:
+    case spgemm_method::heap_esc_merge:
       return a.length(i) * e.products == 1 ? row_kind::copy
-             : e.products <= thesis_heap   ? row_kind::heap
-             : e.products <= thesis_esc    ? row_kind::esc
+             : e.products <= most_by_heap  ? row_kind::heap
+             : e.products <= most_by_esc   ? row_kind::esc
                                            : row_kind::merge;
     default:
       break;

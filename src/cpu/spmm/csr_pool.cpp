@@ -2,8 +2,8 @@
 
 // src/cpu/spmm/csr_pool.cpp:  C = alpha*A*B + beta*C, A in segments of a pool: csr_pool, and
 // dynamic matrices, by rows.hpp. A segment is a piece of its row, and the sum goes on from one to
-// the next; so are the late entries of a compact matrix. Bytes beyond those of csr: 4 a row, and
-// the room between rows; 16 a late entry.
+// the next; so are the pending entries of a compact matrix. Bytes beyond those of csr: 4 a row, and
+// the room between rows; 16 a pending entry.
 #include "tulle/format/csr_pool.hpp"
 
 #include "cpu/groups.hpp"
@@ -62,9 +62,9 @@ struct pool_rows {
   }
 };
 
-/// Rows of a compact matrix, with what came late to them.
+/// Rows of a compact matrix, with their pending entries.
 template <class V, class I>
-struct late_rows {
+struct pending_rows {
   static constexpr int most_pieces = 2;
   std::int64_t rows, entries;
   dynamic_view<V, I> const& a;
@@ -75,18 +75,18 @@ struct late_rows {
   std::int64_t row(std::int64_t k) const { return k; }
   std::int64_t in_row(std::int64_t i) const { return a.row_ptr[i + 1] - a.row_ptr[i]; }
   std::int64_t size(std::int64_t i) { return in_row(i) + find(i); }
-  /// The first late entry of a row becomes `at`; how many there are.
+  /// The first pending entry of a row becomes `at`; how many there are.
   std::int64_t find(std::int64_t i) {
     if (group != i / group_rows || i < last) {
       group = i / group_rows;
-      at = a.late_from(static_cast<I>(i));
-      end = a.late_ptr[group + 1];
+      at = a.pending_from(static_cast<I>(i));
+      end = a.pending_ptr[group + 1];
     }
     last = i;
-    while (at < end && a.late_row[at] < i)
+    while (at < end && a.pending_row[at] < i)
       ++at;
     I behind = at;
-    while (behind < end && a.late_row[behind] == i)
+    while (behind < end && a.pending_row[behind] == i)
       ++behind;
     return behind - at;
   }
@@ -100,7 +100,7 @@ struct late_rows {
     if (to > there) {
       find(i);
       std::int64_t const first = at + (from < there ? 0 : from - there);
-      list[n++] = {a.late_val + first, a.late_col + first, at + to - there - first, nullptr};
+      list[n++] = {a.pending_val + first, a.pending_col + first, at + to - there - first, nullptr};
     }
     return n;
   }
@@ -118,8 +118,8 @@ std::size_t prepare(dynamic_view<V, I> const& a, detail::dense_ref const& b,
 template <class V, class I>
 void spmm(V alpha, dynamic_view<V, I> const& a, detail::dense_ref const& b, V beta,
           detail::dense_ref const& c, plan_view const& p) {
-  if (a.late_ptr)
-    multiply<V, I>(alpha, late_rows<V, I>{a.rows, a.entries, a}, b, beta, c, p);
+  if (a.pending_ptr)
+    multiply<V, I>(alpha, pending_rows<V, I>{a.rows, a.entries, a}, b, beta, c, p);
   else
     multiply<V, I>(alpha, pool_rows<V, I>{a.rows, a.entries, a}, b, beta, c, p);
 }

@@ -19,7 +19,7 @@ namespace {
 
 // Zen 4, two threads, times as of 8192 on twelve generated matrices: 2048 and 32768 within 3 %.
 constexpr std::int64_t tile_steps = 8192;
-// Tiles of which plan_view::done is told together: their y is in L2. One: late entries of
+// Tiles of which plan_view::done is told together: their y is in L2. One: pending entries of
 // dynamic_csr take twice as long on fem 50000.
 constexpr std::int64_t tiles_told = 4;
 // Ahead in val, half of it in col; none where entries come from the caches: fem 1000 took 1.12

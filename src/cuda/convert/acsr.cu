@@ -4,7 +4,7 @@
 #include "tulle/format/acsr.hpp"
 
 #include "cuda/convert/convert.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {

@@ -4,7 +4,7 @@
 #include "tulle/format/bcoo.hpp"
 
 #include "cuda/convert/blocks.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {

@@ -4,7 +4,7 @@
 #include "tulle/format/bsell.hpp"
 
 #include "cuda/convert/blocks.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 #include <memory>
 

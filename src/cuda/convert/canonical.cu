@@ -2,7 +2,7 @@
 #include "cuda/convert/canonical.cuh"
 #include "cuda/cub.cuh"
 #include "cuda/each.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/types.hpp"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void check_found(device_csr<V, I, O> const& a, csr_found const& f, void* stream)
 } // namespace
 
 template <class V, class I, class O>
-csr_look<V, I, O>::csr_look(device_csr<V, I, O> const& a, void* stream, bool is_beside)
+csr_look<V, I, O>::csr_look(device_csr<V, I, O> const& a, void* stream, bool is_concurrent)
     : a(a), stream(stream) {
   detail::check_shape("csr", a.rows, a.cols);
   if (a.row_ptr == nullptr && (a.rows != 0 || a.nnz != 0))
@@ -93,9 +93,9 @@ csr_look<V, I, O>::csr_look(device_csr<V, I, O> const& a, void* stream, bool is_
   found = std::make_unique<scratch<csr_found>>(1, s);
   TULLE_CUDA(cudaMemsetAsync, found->get(), 0xff, sizeof(csr_found), s);
   TULLE_CUDA(cudaMemsetAsync, found->get(), 0, offsetof(csr_found, pointer), s);
-  beside = std::make_unique<fork>(stream, is_beside);
+  streams = std::make_unique<side_streams>(stream, is_concurrent);
   launch(look_kernel<V, I, O>, std::min(fold_blocks, ceil_div(n, std::size_t{each_threads})),
-         each_threads, beside->side(0), a, found->get());
+         each_threads, streams->side(0), a, found->get());
 }
 
 template <class V, class I, class O>
@@ -148,7 +148,7 @@ template <class V, class I, class O>
 canonical<V, I, O>::canonical(csr_look<V, I, O> const& at) : view(at.a) {
   device_csr<V, I, O> const& a = at.a;
   void* const stream = at.stream;
-  csr_found const f = fetch(at.found->get(), 1, at.beside->side(0))[0];
+  csr_found const f = fetch(at.found->get(), 1, at.streams->side(0))[0];
   check_found(a, f, stream);
   has_empty_rows = f.empty != 0;
   if (f.inside == 0)

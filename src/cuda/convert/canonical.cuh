@@ -5,7 +5,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
-#include "cuda/fork.cuh"
+#include "cuda/side_streams.cuh"
 #include "cuda/workspace.cuh"
 
 #include <memory>
@@ -31,15 +31,15 @@ scratch_csr<V, I, O> compress(I rows, I cols, O nnz, I const* row, I const* col,
 
 struct csr_found;
 
-/// A look at whether a csr is canonical, under way: beside the stream, if that is wanted, which
-/// goes on. Kernels that are put on it before there is an answer must do with any row_ptr.
+/// A check whether a csr is canonical, under way. If `is_concurrent`, it runs on a side stream
+/// while the stream goes on; kernels launched before the answer must cope with any row_ptr.
 template <class V, class I, class O>
 struct csr_look {
   device_csr<V, I, O> a;
   void* stream;
   std::unique_ptr<scratch<csr_found>> found;
-  std::unique_ptr<fork> beside;
-  csr_look(device_csr<V, I, O> const& a, void* stream, bool is_beside = true);
+  std::unique_ptr<side_streams> streams;
+  csr_look(device_csr<V, I, O> const& a, void* stream, bool is_concurrent = true);
 };
 
 /// As detail::canonical is on the host, with the same errors: a itself at the cost of reading its

@@ -5,7 +5,7 @@
 #include "tulle/format/cmrs.hpp"
 
 #include "cuda/convert/convert.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {

@@ -4,7 +4,7 @@
 #include "tulle/format/csc.hpp"
 
 #include "cuda/convert/convert.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {
@@ -23,8 +23,8 @@ csc_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, csc_opti
   scratch<I> const row_of(n, to.stream());
   scratch<O> const order(n, to.stream());
   expand_rows(a.rows, c.view.nnz, c.view.row_ptr, row_of.get(), to.stream());
-  turn(a.cols, c.view.nnz, c.view.col, static_cast<I const*>(row_of.get()), col_ptr, row,
-       order.get(), to.stream());
+  sort_by_key(a.cols, c.view.nnz, c.view.col, static_cast<I const*>(row_of.get()), col_ptr, row,
+              order.get(), to.stream());
   each(n, to.stream(), [=, from = c.view.val, order = order.get()] __device__(std::size_t k) {
     val[k] = from[order[k]];
   });

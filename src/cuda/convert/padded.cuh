@@ -4,9 +4,9 @@
 #pragma once
 #include "tulle/format/ell.hpp"
 
-#include "cuda/convert/beside.cuh"
 #include "cuda/convert/convert.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/convert/warp_transpose.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {
@@ -33,19 +33,19 @@ struct padded_rows {
 
 template <class V, class I, class O>
 __global__ void wide_rows_kernel(padded_rows<V, I, O> b) {
-  __shared__ beside_room<V, I> rooms[beside_warps];
+  __shared__ transpose_room<V, I> rooms[transpose_warps];
   int const lane = threadIdx.x % 32;
   auto& room = rooms[threadIdx.x / 32];
-  std::size_t const i = blockIdx.x * std::size_t{32 * beside_warps} + threadIdx.x;
+  std::size_t const i = blockIdx.x * std::size_t{32 * transpose_warps} + threadIdx.x;
   O first = 0, n = 0;
   if (i < b.stride)
     b.find(i, first, n);
-  put_beside(b.a.col, first, n, b.width, n == 0 ? I(0) : b.a.col[first + n - 1], room.col, lane,
-             [&](std::size_t s, I j) {
-               if (i < b.stride)
-                 b.col[s * b.stride + i] = j;
-             });
-  put_beside(b.a.val, first, n, b.width, V(0), room.val, lane, [&](std::size_t s, V v) {
+  put_transposed(b.a.col, first, n, b.width, n == 0 ? I(0) : b.a.col[first + n - 1], room.col, lane,
+                 [&](std::size_t s, I j) {
+                   if (i < b.stride)
+                     b.col[s * b.stride + i] = j;
+                 });
+  put_transposed(b.a.val, first, n, b.width, V(0), room.val, lane, [&](std::size_t s, V v) {
     if (i < b.stride)
       b.val[s * b.stride + i] = v;
   });
@@ -62,8 +62,8 @@ ell_view<V, I, O, space::device> first_entries(device_csr<V, I, O> const& a, I w
   padded_rows<V, I, O> const b{
       a, wide, stride, to.take<I>(n), to.take<I>(stored), to.take<V>(stored)};
   if (wide > narrow_width)
-    launch(wide_rows_kernel<V, I, O>, ceil_div(stride, std::size_t{32 * beside_warps}),
-           32 * beside_warps, to.stream(), b);
+    launch(wide_rows_kernel<V, I, O>, ceil_div(stride, std::size_t{32 * transpose_warps}),
+           32 * transpose_warps, to.stream(), b);
   else
     each(stride, to.stream(), [=] __device__(std::size_t i) {
       O first = 0, length = 0;

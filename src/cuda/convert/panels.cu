@@ -56,7 +56,7 @@ struct tiled {
 /// Segments side by side and what is left of each, as detail::tile_builder::shape_tile has it; of
 /// all tiles. `place` is a segment's when those of a tile are sorted, the longest first.
 template <class I, class O>
-struct beside {
+struct wide_items {
   O const* sorted;  // segments, by place
   O const* head_at; // places + 1: items that begin before a place
   O const* head;    // items: their first place
@@ -74,8 +74,8 @@ struct beside {
 
 /// One tile: taken[place] > 0 where an item begins.
 template <class I, class O>
-__device__ void take_beside(std::size_t first, std::size_t last, std::size_t side, O const* before,
-                            I* taken) {
+__device__ void take_wide_items(std::size_t first, std::size_t last, std::size_t side,
+                                O const* before, I* taken) {
   auto const length = [&](std::size_t p) { return before[p + 1] - before[p]; };
   for (std::size_t p = first; p < last;) {
     bool const fits = p + side <= last;
@@ -122,9 +122,9 @@ void shape_tiles(tiled<V, I, O> const& t, panels_options const& o, std::size_t g
        });
   to_pointers(before.get(), segments, stream);
   each(tiles, stream, [=, before = before.get(), taken = taken.get()] __device__(std::size_t at) {
-    take_beside(static_cast<std::size_t>(t.tile_segment[at]),
-                static_cast<std::size_t>(t.tile_segment[at + 1]), side,
-                static_cast<O const*>(before), taken);
+    take_wide_items(static_cast<std::size_t>(t.tile_segment[at]),
+                    static_cast<std::size_t>(t.tile_segment[at + 1]), side,
+                    static_cast<O const*>(before), taken);
   });
   each(segments, stream,
        [=, taken = taken.get(), head_at = head_at.get()] __device__(std::size_t p) {
@@ -137,7 +137,7 @@ void shape_tiles(tiled<V, I, O> const& t, panels_options const& o, std::size_t g
          if (head_at[p] != head_at[p + 1])
            head[head_at[p]] = static_cast<O>(p);
        });
-  beside<I, O> const b{sorted.get(), head_at.get(), heads.get(), taken.get(), o.lanes};
+  wide_items<I, O> const b{sorted.get(), head_at.get(), heads.get(), taken.get(), o.lanes};
 
   // What is left: of segments, and of those that are not worth a run, entries.
   scratch<I> const used(segments, stream); // entries that are side by side

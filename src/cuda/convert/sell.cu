@@ -2,9 +2,9 @@
 
 // csr to sell: which rows go where by sorting, then a warp a chunk for its shape and its arrays.
 // The host's builder (format/detail/sell_build.hpp) says what each step decides.
-#include "cuda/convert/beside.cuh"
 #include "cuda/convert/sell_rows.cuh"
 #include "cuda/convert/symmetric.cuh"
+#include "cuda/convert/warp_transpose.cuh"
 
 #include <limits>
 
@@ -144,10 +144,10 @@ struct filled {
 
 template <class V, class I, class O>
 __global__ void fill_kernel(filled<V, I, O> f) {
-  __shared__ beside_room<V, I> rooms[beside_warps];
+  __shared__ transpose_room<V, I> rooms[transpose_warps];
   auto& room = rooms[threadIdx.x / 32];
   int const lane = threadIdx.x % 32;
-  std::size_t const c = blockIdx.x * std::size_t{beside_warps} + threadIdx.x / 32;
+  std::size_t const c = blockIdx.x * std::size_t{transpose_warps} + threadIdx.x / 32;
   if (c >= f.b.chunks)
     return;
   auto const wide = static_cast<std::size_t>(f.b.wide);
@@ -191,9 +191,9 @@ __global__ void fill_kernel(filled<V, I, O> f) {
     };
     I const last = n == 0 ? low : f.b.a.col[k + n - 1]; // padding repeats the row's last
     if (tag != sell_kind::holed && width > narrow_width) {
-      put_beside(f.b.a.val, k, n, width, V(0), room.val, lane, put_val);
+      put_transposed(f.b.a.val, k, n, width, V(0), room.val, lane, put_val);
       if (tag < sell_kind::shared)
-        put_beside(f.b.a.col, k, n, width, last, room.col, lane, put_col);
+        put_transposed(f.b.a.col, k, n, width, last, room.col, lane, put_col);
       continue;
     }
     for (std::size_t s = 0; s < width; ++s) {
@@ -301,7 +301,7 @@ void fill_chunks(chunked<V, I, O> const& b, sell_options const& o,
   std::uint16_t* const short_col = to.take<std::uint16_t>(shorts);
   std::uint64_t* const masks_made = to.take<std::uint64_t>(masked);
   V* const val = to.take<V>(stored);
-  launch(fill_kernel<V, I, O>, ceil_div(chunks, std::size_t{beside_warps}), 32 * beside_warps,
+  launch(fill_kernel<V, I, O>, ceil_div(chunks, std::size_t{transpose_warps}), 32 * transpose_warps,
          stream,
          filled<V, I, O>{b, step, col_at, short_at, mask_at, temporary, kind, again, offset, mask,
                          step_ptr, col_ptr, base, len, col, short_col, masks_made, val});

@@ -7,7 +7,7 @@
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {

@@ -3,7 +3,7 @@
 #include "cuda/cub.cuh"
 #include "cuda/each.cuh"
 #include "cuda/primitive/search.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {

@@ -94,7 +94,7 @@ __device__ run<I> room_of(fragments<V, I> const& a, I i, row_now<I> const& now,
   r.last = now.first.begin;
   r.places = now.first.end - now.first.begin;
   for (; r.level < a.levels && length > static_cast<std::size_t>(r.places); ++r.level) {
-    segment<I> const s = r.level == 0 ? a.slack(i, now.first) : a.behind(r.level, i);
+    segment<I> const s = r.level == 0 ? a.slack(i, now.first) : a.overflow(r.level, i);
     if (r.level > 0 && s.begin == s.end)
       break;
     r.last = s.begin;

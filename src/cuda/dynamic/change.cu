@@ -13,7 +13,7 @@
 #include "cuda/dynamic/counted.cuh"
 #include "cuda/dynamic/search.cuh"
 #include "cuda/order.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 #include <algorithm>
 
@@ -216,9 +216,9 @@ findings append(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, I con
 /// The most entries of a batch that is counted.
 template <class V, class I>
 std::size_t most_counted(matrix<V, I>& m) {
-  if (m.together == 0)
-    m.together = most_together(counted_kernel<V, I>, each_threads);
-  return std::min<std::size_t>(most_bits, m.together * each_threads);
+  if (m.cooperative == 0)
+    m.cooperative = most_cooperative(counted_kernel<V, I>, each_threads);
+  return std::min<std::size_t>(most_bits, m.cooperative * each_threads);
 }
 
 /// Adds entries of a batch that is small, in order where that is wanted.
@@ -230,8 +230,8 @@ findings append_counted(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& 
     if (m.is_tallied && m.tallies.bytes() != 0)
       TULLE_CUDA(cudaMemsetAsync, m.tallies.template as<char>(), 0, m.tallies.bytes(), m.stream());
     m.is_tallied = true;
-    launch_together(counted_kernel<V, I>, ceil_div(b.n, std::size_t{each_threads}), each_threads,
-                    m.stream(), b, m.cols, c, w.planned.runs, ++m.tries, m.heard.get());
+    launch_cooperative(counted_kernel<V, I>, ceil_div(b.n, std::size_t{each_threads}), each_threads,
+                       m.stream(), b, m.cols, c, w.planned.runs, ++m.tries, m.heard.get());
     return listen(m);
   });
   m.is_tallied = found.bad != 0;

@@ -10,9 +10,9 @@
 //            have many are a block's: one bit for each entry of the batch, and the bits before it.
 // Without list, entries of a row stay as the counter had them: the same sums, not the same bits.
 #pragma once
+#include "cuda/cooperative.cuh"
 #include "cuda/dynamic/batch.cuh"
 #include "cuda/primitive/block.cuh"
-#include "cuda/together.cuh"
 
 namespace tulle::simt {
 namespace {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of more than `few` entries of a compact matrix put in the order of columns. What is behind
-// the part of a row that ascends is sorted, that of all rows together, and merged with it: an entry
-// of one part finds its place by a search in the other. Bytes that must move, double with 32-bit
+// Rows of more than `few` entries of a compact matrix put in the order of columns. A row
+// has a part that ascends and, after it, unsorted entries. The unsorted entries of all rows are
+// sorted in one go and then merged with the ascending parts: an entry of one part finds its place
+// by a search in the other. Bytes that must move, double with 32-bit
 // indices: 4 an entry to find what ascends, 48 to merge and to put back.
 #pragma once
 #include "cuda/cub.cuh"
 #include "cuda/dynamic/short_rows.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 
 namespace tulle::simt {
 namespace {
@@ -19,7 +20,7 @@ struct long_view {
   I const* row;
   I const* ptr;                  // the first entry
   unsigned long long* ascending; // how many ascend
-  I* behind_ptr;                 // rows + 1: of the others
+  I* unsorted_ptr;               // rows + 1: of the others
   I const* first;                // of the matrix, whose entries are col and val
   I* col;
   V* val;
@@ -32,10 +33,10 @@ struct long_view {
     std::size_t const r = upper_bound(ptr, rows, static_cast<I>(e)) - 1;
     return {r, static_cast<I>(e) - ptr[r]};
   }
-  /// Entry t of those behind.
-  __device__ place of_behind(std::size_t t) const {
-    std::size_t const r = upper_bound(behind_ptr, rows, static_cast<I>(t)) - 1;
-    return {r, ascends(r) + static_cast<I>(t) - behind_ptr[r]};
+  /// The place of unsorted entry t.
+  __device__ place of_unsorted(std::size_t t) const {
+    std::size_t const r = upper_bound(unsorted_ptr, rows, static_cast<I>(t)) - 1;
+    return {r, ascends(r) + static_cast<I>(t) - unsorted_ptr[r]};
   }
   __device__ I ascends(std::size_t r) const { return static_cast<I>(ascending[r]); }
   __device__ I length(std::size_t r) const { return first[row[r] + 1] - first[row[r]]; }
@@ -45,9 +46,9 @@ struct long_view {
 template <class V, class I>
 struct long_rows {
   std::size_t rows = 0, n = 0; // and their entries
-  std::size_t behind = 0;      // those that do not ascend
-  owned row, ptr, ascending, behind_ptr;
-  owned fresh;          // of those behind, by columns: how many before have places of their own
+  std::size_t unsorted = 0;    // those that do not ascend
+  owned row, ptr, ascending, unsorted_ptr;
+  owned fresh;          // of unsorted entries, by columns: how many before have places of their own
   owned to_col, to_val; // all of them, in order
 
   long_view<V, I> view(matrix<V, I> const& m) const {
@@ -55,7 +56,7 @@ struct long_rows {
             row.template as<I>(),
             ptr.template as<I>(),
             ascending.template as<unsigned long long>(),
-            behind_ptr.template as<I>(),
+            unsorted_ptr.template as<I>(),
             m.first.template as<I>(),
             m.col.template as<I>(),
             m.val.template as<V>()};
@@ -87,7 +88,7 @@ long_rows<V, I> find_long_rows(matrix<V, I> const& m) {
   a.row = m.take(most, sizeof(I));
   a.ptr = m.take(most, sizeof(I));
   a.ascending = m.take(most, sizeof(unsigned long long));
-  a.behind_ptr = m.take(most + 1, sizeof(I));
+  a.unsorted_ptr = m.take(most + 1, sizeof(I));
   each(static_cast<std::size_t>(m.rows), s,
        [first = m.first.template as<I>(), row = a.row.template as<I>(),
         ptr = a.ptr.template as<I>(), ascending = a.ascending.template as<unsigned long long>(),
@@ -109,35 +110,36 @@ long_rows<V, I> find_long_rows(matrix<V, I> const& m) {
     return a;
   auto const v = a.view(m);
   each(a.n, s, [v] __device__(std::size_t e) { note_descent(v, e); });
-  each(a.rows, s, [v] __device__(std::size_t r) { v.behind_ptr[r] = v.length(r) - v.ascends(r); });
-  to_pointers(v.behind_ptr, a.rows, s);
-  a.behind = static_cast<std::size_t>(fetch(v.behind_ptr + a.rows, 1, s)[0]);
+  each(a.rows, s,
+       [v] __device__(std::size_t r) { v.unsorted_ptr[r] = v.length(r) - v.ascends(r); });
+  to_pointers(v.unsorted_ptr, a.rows, s);
+  a.unsorted = static_cast<std::size_t>(fetch(v.unsorted_ptr + a.rows, 1, s)[0]);
   return a;
 }
 
 /// Their entries in order, apart from the matrix; duplicates as they came, or added up.
 template <class V, class I>
 void merge(matrix<V, I> const& m, long_rows<V, I>& a, bool combine) {
-  if (a.behind == 0)
+  if (a.unsorted == 0)
     return;
   void* const s = m.o.stream;
   auto const v = a.view(m);
-  owned const line = m.take(a.behind, sizeof(I)), sorted_line = m.take(a.behind, sizeof(I));
-  owned const col = m.take(a.behind, sizeof(I)), sorted_col = m.take(a.behind, sizeof(I));
-  owned const order = m.take(a.behind, sizeof(I)), before = m.take(a.behind, sizeof(I));
-  a.fresh = m.take(a.behind + 1, sizeof(I));
+  owned const line = m.take(a.unsorted, sizeof(I)), sorted_line = m.take(a.unsorted, sizeof(I));
+  owned const col = m.take(a.unsorted, sizeof(I)), sorted_col = m.take(a.unsorted, sizeof(I));
+  owned const order = m.take(a.unsorted, sizeof(I)), before = m.take(a.unsorted, sizeof(I));
+  a.fresh = m.take(a.unsorted + 1, sizeof(I));
   a.to_col = m.take(a.n, sizeof(I));
   a.to_val = m.take(a.n, sizeof(V));
-  each(a.behind, s, [v, line = line.as<I>(), col = col.as<I>()] __device__(std::size_t t) {
-    auto const p = v.of_behind(t);
+  each(a.unsorted, s, [v, line = line.as<I>(), col = col.as<I>()] __device__(std::size_t t) {
+    auto const p = v.of_unsorted(t);
     line[t] = static_cast<I>(p.r);
     col[t] = v.col[v.at(p)];
   });
-  order_by(static_cast<I>(a.rows), m.cols, static_cast<I>(a.behind),
+  order_by(static_cast<I>(a.rows), m.cols, static_cast<I>(a.unsorted),
            static_cast<I const*>(line.as<I>()), static_cast<I const*>(col.as<I>()),
            sorted_line.as<I>(), order.as<I>(), s);
-  // Where it goes among those that ascend, and whether there is one for it there or behind.
-  each(a.behind, s,
+  // Where it goes among those that ascend, and whether there is one for it there or after them.
+  each(a.unsorted, s,
        [v, combine, line = sorted_line.as<I>(), col = col.as<I>(), sorted = sorted_col.as<I>(),
         order = order.as<I>(), before = before.as<I>(),
         fresh = a.fresh.template as<I>()] __device__(std::size_t t) {
@@ -151,13 +153,13 @@ void merge(matrix<V, I> const& m, long_rows<V, I>& a, bool combine) {
          before[t] = at;
          fresh[t] = combine && is_again ? I(0) : I(1);
        });
-  to_pointers(a.fresh.template as<I>(), a.behind, s);
+  to_pointers(a.fresh.template as<I>(), a.unsorted, s);
   each(a.n, s,
        [v, combine, sorted = sorted_col.as<I>(), order = order.as<I>(), before = before.as<I>(),
         fresh = a.fresh.template as<I>(), to_col = a.to_col.template as<I>(),
         to_val = a.to_val.template as<V>()] __device__(std::size_t e) {
          auto const p = v.of(e);
-         I const t0 = v.behind_ptr[p.r], t1 = v.behind_ptr[p.r + 1], n = v.ascends(p.r);
+         I const t0 = v.unsorted_ptr[p.r], t1 = v.unsorted_ptr[p.r + 1], n = v.ascends(p.r);
          I c, t = t0 + p.q - n, at = 0; // those from t on may be at this place, too
          V sum = 0;
          if (p.q < n) {
@@ -186,14 +188,15 @@ void merge(matrix<V, I> const& m, long_rows<V, I>& a, bool combine) {
 /// Back to where they were; those that are none any more are counted.
 template <class V, class I>
 void put_back(matrix<V, I> const& m, long_rows<V, I> const& a, unsigned long long* removed) {
-  if (a.behind == 0)
+  if (a.unsorted == 0)
     return;
   each(a.n, m.o.stream,
        [v = a.view(m), fresh = a.fresh.template as<I>(), col = a.to_col.template as<I>(),
         val = a.to_val.template as<V>(), length = m.length.template as<I>(),
         removed] __device__(std::size_t e) {
          auto const p = v.of(e);
-         I const kept = v.ascends(p.r) + fresh[v.behind_ptr[p.r + 1]] - fresh[v.behind_ptr[p.r]];
+         I const kept =
+             v.ascends(p.r) + fresh[v.unsorted_ptr[p.r + 1]] - fresh[v.unsorted_ptr[p.r]];
          if (p.q == 0) {
            length[v.row[p.r]] = kept;
            atomicAdd(removed, static_cast<unsigned long long>(v.length(p.r) - kept));

@@ -9,10 +9,10 @@
 //
 // Bytes that must move, double with 32-bit indices: of a product those of csr, 16 for each entry
 // that came later, and 4 for each share.
-#include "cuda/dynamic/behind.cuh"
+#include "cuda/dynamic/overflow_entries.cuh"
 #include "cuda/order.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/compressed.cuh"
-#include "cuda/turn.cuh"
 
 #include <algorithm>
 #include <memory>
@@ -128,10 +128,10 @@ template <class V, class I>
 void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) {
   bool const is_empty = m.entries == 0 || alpha == V(0);
   if (!is_empty && !m.compact) {
-    double const behind =
+    double const overflow =
         static_cast<double>(m.entries - m.in_first) / static_cast<double>(m.entries);
     bool const has_pairs = m.share != 0;
-    m.debt += has_pairs ? paid_behind * behind : behind;
+    m.debt += has_pairs ? overflow_price * overflow : overflow;
     double const since = has_pairs ? paid_for_pairs * ++m.since_batch : 0;
     if (m.holes || m.unlisted || m.debt + since > most_debt)
       defragment(m, false, false);
@@ -150,12 +150,13 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
       if (s.code != cuda_status::fine)
         throw failure{s};
     }
-    std::size_t const behind = m.entries - m.in_first;
-    behind_blocks const b{
-        static_cast<unsigned>(m.crowded ? std::min(behind / long_behind + 1, crowded_blocks) : 0),
+    std::size_t const overflow = m.entries - m.in_first;
+    overflow_blocks const b{
+        static_cast<unsigned>(m.crowded ? std::min(overflow / long_overflow + 1, crowded_blocks)
+                                        : 0),
         static_cast<unsigned>(std::min(m.many, listed_blocks))};
-    launch_early(behind_kernel<V, I>, b.crowded + b.listed, behind_threads, stream, alpha, f, b, x,
-                 y);
+    launch_early(overflow_kernel<V, I>, b.crowded + b.listed, overflow_threads, stream, alpha, f, b,
+                 x, y);
   });
 }
 

@@ -72,7 +72,7 @@ struct findings {
   int full;                   // a row has no segment left
   int holes;                  // a row has fewer entries than its first segment has places
   unsigned many;              // rows for a list
-  int crowded;                // a row has more than long_behind there
+  int crowded;                // a row has more than long_overflow there
   unsigned listed;            // entries of rows that have several: counted.cuh
   unsigned crowds;            // rows that have many
 };
@@ -95,7 +95,7 @@ pinned_notice take_notice(); // all zero
 struct growth {
   double factor;
   std::size_t plus;
-  int most;         // segments behind the first and its slack
+  int most;         // segments after the first and its slack
   std::size_t used; // places
   std::size_t capacity;
   bool tight; // no slack: there are no places for it
@@ -116,10 +116,10 @@ struct batch {
 /// Entries of a crowded row that a block sums up. Other numbers have not been measured.
 constexpr int shared_piece = 2048;
 
-/// For as many places: a listed row has one of its own, a crowded one more than long_behind.
+/// For as many places: a listed row has one of its own, a crowded one more than long_overflow.
 template <class V, class I>
 row_lists<V, I> lay_lists(carver& c, std::size_t rows, std::size_t places) {
-  std::size_t const most = places / long_behind + 1;
+  std::size_t const most = places / long_overflow + 1;
   row_lists<V, I> l;
   l.ticket = c.take<unsigned>(most);
   l.listed = c.take<I>(places < rows ? places : rows);
@@ -156,11 +156,11 @@ struct matrix {
   std::size_t many = 0;     // so many rows may be listed
   bool crowded = false;     // or crowded
   bool stale = false;       // copies are of entries that have changed
-  double debt = 0;          // what products paid for entries behind: matrix.cu
+  double debt = 0;          // what products paid for overflow entries: matrix.cu
   int since_batch = 0;      // products
   owned length, first;
   spare_places<I> spare{};
-  owned marks; // of rows, behind counts of lists: all zero while compact
+  owned marks; // counts of lists, then of rows: all zero while compact
   owned lists; // of rows, for as many places
   std::size_t listed_for = 0;
   owned pairs; // copies of entries, by shares of so many, none where that is 0
@@ -175,11 +175,11 @@ struct matrix {
   int turn = 0;
   pinned_notice heard = take_notice();
   unsigned tries = 0;
-  owned tallies;            // of rows: counted.cuh
-  bool is_tallied = false;  // they are not all zero
-  std::size_t together = 0; // blocks of the kernel that counts, 0: not asked yet
-  owned work;               // of batches
-  std::size_t counted = 0;  // entries that it is for
+  owned tallies;               // of rows: counted.cuh
+  bool is_tallied = false;     // they are not all zero
+  std::size_t cooperative = 0; // blocks of the kernel that counts, 0: not asked yet
+  owned work;                  // of batches
+  std::size_t counted = 0;     // entries that it is for
   std::size_t room_bytes = 0;
   owned row_ptr, scan; // of copies
   owned plan;          // of products with the first segments
@@ -255,17 +255,18 @@ struct matrix {
 // What the rows that have grown cost products, in parts of the matrix, until it is defragmented:
 // those products then took as long as that takes, so that whatever comes next, no more than twice
 // the time of the better choice is lost. H200, double, rmat 20, poisson2d5 2048 and circuit
-// 2000000: a product of listed rows with a tenth behind took .05, .06, .05 ms more; defragmenting
-// takes .17, .20, .13.
+// 2000000: a product of listed rows with a tenth in overflow took .05, .06, .05 ms more;
+// defragmenting takes .17, .20, .13.
 constexpr double most_debt = .2;
-// Where entries have partners a product takes .005, .003, .005 ms more whatever is behind, which
-// the next batch brings back: so that counts from the last batch on. With .07 behind it is .001,
-// .002, .002 more. Rounds of a batch of .2 % and five products, the mean of 50 in times of csr's:
-// 1.08, 1.09, 1.09; with a 24th of what is behind 1.09, 1.09, 1.09, a 40th 1.07, 1.10, 1.10; with a
-// tenth, and .002 for each product that is never given back, 1.09, 1.105, 1.10.
+// Where entries have partners a product takes .005, .003, .005 ms more for any number of overflow
+// entries, which the next batch brings back: so that counts from the last batch on. With .07 of the
+// entries in overflow it is .001, .002, .002 more. Rounds of a batch of .2 % and five products, the
+// mean of 50 in times of csr's: 1.08, 1.09, 1.09; with a 24th of the overflow 1.09, 1.09, 1.09, a
+// 40th 1.07, 1.10, 1.10; with a tenth, and .002 for each product that is never given
+// back, 1.09, 1.105, 1.10.
 constexpr double paid_for_pairs = .004;
-constexpr double paid_behind = 1. / 32;
-// With more than this behind, copies have no room, and the next product defragments.
+constexpr double overflow_price = 1. / 32;
+// With more overflow than this, copies have no room, and the next product defragments.
 constexpr double most_paired = .125;
 
 /// Slack of first segments of so many entries in a pool of so many places: what was asked for, or
@@ -282,7 +283,7 @@ spare_places<I> spare_for(matrix<V, I> const& m, std::size_t entries, std::size_
   return {begin, static_cast<I>(plus), factor};
 }
 
-/// What comes now goes on another stream: in its turn, and the next behind it.
+/// The next work goes on another stream: after this work, and this work after it.
 template <class V, class I, class F>
 void in_turn(matrix<V, I>& m, void* stream, F const& f) {
   auto const s = static_cast<cudaStream_t>(stream);

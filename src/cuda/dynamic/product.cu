@@ -3,7 +3,7 @@
 // A += B C: spgemm's rows, computed where they stay. King et al., sec. 3.2: no csr of the product
 // in between, kernels by the length of rows, and rows in any order. When spgemm has counted them,
 //   planned: what can fail comes here, room in the pool for all of them, tables, a defragmentation;
-//   computed: by spgemm's kernels, in the pool behind all that is used, where nobody looks;
+//   computed: by spgemm's kernels, in the pool after all that is used, where nobody looks;
 //   made: what the row has room for is copied there, the rest is its next segment as it lies.
 // A matrix without entries has the product for its first segments.
 //
@@ -130,7 +130,7 @@ public:
   }
 
 private:
-  /// Places for n products, the first of them behind all that is used.
+  /// Places for n products, the first of them after all that is used.
   void make_room(I const* row_ptr, std::size_t n, void*& col, void*& val) {
     bool const is_first = m_.entries == 0;
     if (is_first) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Addresses on a device that memory is put behind as it is needed: range.cu.
+// A range of device addresses that is backed with memory as it is needed: range.cu.
 #pragma once
 #include "cuda/check.cuh"
 

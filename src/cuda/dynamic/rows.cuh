@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Where the entries of a dynamic matrix are, on the device. The first segments of all rows are a
-// csr without gaps, as defragmenting leaves it. Their slack lies apart, behind all of them, in the
-// order of rows; what has no room there is in segments behind that.
+// csr without gaps, as defragmenting leaves it. The rows' slack comes after all first segments, in
+// the order of rows; entries without room in the slack go to further segments after it.
 //
 //     1 . 2 .      length    2  1  1  5          first     0 2 3 4 7
 //     . 3 . .      with      4 5                 spare     from 7 on, one place each
@@ -10,13 +10,13 @@
 //     5 6 7 9      col       0 2  1  3  0 1 2  - - - 3    3  -
 //                  val       1 2  3  4  5 6 7  - - - 8    1  -       - is room
 //
-// Slack has no table: where it is follows from the row's number and its first entry. Segments
-// behind slack are in tables.
+// Slack has no table: where it is follows from the row's number and its first entry. Further
+// segments are in tables.
 //
-// A product goes over the first segments as over a csr. An entry behind the first segment has a
-// partner in it (8 above is with 5, 1 with 6), and the products of both are added before rows are:
-// so it does not matter whose row it is, and copies of such entries lie side by side, for each
-// share of csr's kernel, in the order they came to it.
+// A product goes over the first segments as over a csr. An overflow entry (in slack or in a
+// further segment) has a partner in the first segment (8 above is with 5, 1 with 6), and the
+// products of both are added before rows are: so it does not matter whose row it is, and copies of
+// such entries lie side by side, for each share of csr's kernel, in the order they came to it.
 #pragma once
 #include "cuda/each.cuh"
 
@@ -50,7 +50,7 @@ struct spare_places {
 constexpr int most_turns = 16;
 constexpr int most_alone = 8;
 
-/// The entry, of so many in the first segment, that entry p behind it is with, in turn p / length:
+/// The entry, of so many in the first segment, that overflow entry p is with, in turn p / length:
 /// every eighth first, so that those of a long row are dealt to all its shares.
 template <class I>
 __device__ I partner_of(I p, I length) {
@@ -113,17 +113,17 @@ struct paired_entries {
   pair_count* count;  // of shares
   paired_entry<V, I>* entry;
 
-  /// Of a share: a tenth of all entries behind are a ninth of it, with six times the spread.
+  /// Of a share: a tenth of all entries in overflow are a ninth of it, with six times the spread.
   __host__ __device__ unsigned most() const { return static_cast<unsigned>(share) / 32 * 5; }
-  /// Of an entry, or a row that begins there, behind all entries too.
+  /// Of an entry, or a row that begins there, and of the end of all entries.
   __device__ std::size_t share_of(I k) const {
     return static_cast<std::size_t>(k / share < shares ? k / share : shares - 1);
   }
 };
 
 // Rows that have entries without partners are listed, and marked so until the matrix is
-// defragmented; from long_behind on blocks share them.
-constexpr int long_behind = 512;
+// defragmented; from long_overflow on blocks share them.
+constexpr int long_overflow = 512;
 constexpr unsigned char is_listed = 1, is_crowded = 2;
 
 /// Rows that are listed, in any order.
@@ -163,7 +163,7 @@ struct fragments {
   paired_entries<V, I> pairs;
   segment<I>* further; // by rows, one table for each level from 1 on
   std::size_t pitch;   // of tables
-  int levels;          // of segments that rows have behind the first; slack is level 0
+  int levels;          // of segments that rows have after the first; slack is level 0
   int tables;          // levels that there are tables for
   I longest;           // entries of the row that has most; as many as I has, where it is not known
   bool lists_rows;     // and marks them
@@ -174,13 +174,13 @@ struct fragments {
   __device__ segment<I> slack(I i, segment<I> const& in_first) const {
     return {spare.at(i, in_first.begin), spare.at(i + 1, in_first.end)};
   }
-  __device__ segment<I> behind(int level, std::size_t i) const {
+  __device__ segment<I> overflow(int level, std::size_t i) const {
     return level > 0 ? further[(level - 1) * pitch + i] : slack(static_cast<I>(i), in_first(i));
   }
   /// Of entry p, which is there or has room, of the segments from `level` on.
-  __device__ I place_behind(int level, std::size_t i, I p) const {
+  __device__ I overflow_place(int level, std::size_t i, I p) const {
     for (;; ++level) {
-      segment<I> const s = behind(level, i);
+      segment<I> const s = overflow(level, i);
       if (p < s.end - s.begin)
         return s.begin + p;
       p -= s.end - s.begin;
@@ -190,9 +190,9 @@ struct fragments {
   __device__ I place_of(std::size_t i, I p) const {
     I const at = first[i];
     I const room = first[i + 1] - at;
-    return p < room ? at + p : place_behind(0, i, p - room);
+    return p < room ? at + p : overflow_place(0, i, p - room);
   }
-  /// How many entries behind a first segment of so many have partners.
+  /// How many overflow entries of a row with so many in its first segment have partners.
   __device__ std::size_t paired(I length) const {
     if (pairs.share == 0)
       return 0;
@@ -224,7 +224,7 @@ struct fragments {
   /// The mark of a row of n entries, with so many in its first segment.
   __device__ unsigned char mark_of(I length, std::size_t n) const {
     std::size_t const others = static_cast<std::size_t>(length) + paired(length);
-    return n <= others ? 0 : n <= others + long_behind ? is_listed : is_crowded;
+    return n <= others ? 0 : n <= others + long_overflow ? is_listed : is_crowded;
   }
   /// Row i has n entries now.
   __device__ void list(std::size_t i, segment<I> const& in_first, I n) const {
@@ -277,7 +277,7 @@ struct fragments {
         k += here;
         left -= here;
         if (left > 0) {
-          segment<I> const next = behind(level, i);
+          segment<I> const next = overflow(level, i);
           at = next.begin;
           places = next.end - next.begin;
         }

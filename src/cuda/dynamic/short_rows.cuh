@@ -2,10 +2,11 @@
 
 // Rows of up to `few` entries of a compact matrix put in the order of columns, where they lie.
 //
-// A block has its rows in shared memory. What is out of order is most often what came last, behind
-// a part that ascends: a thread inserts what is behind into a short row; of a longer one a warp
-// ranks what is behind by itself, and then each part by a search in the other. Bytes that must
-// move, double with 32-bit indices: 12 an entry to read, 12 for those of rows that change.
+// A block has its rows in shared memory. Entries out of order are most often those inserted last,
+// after a part that ascends. One thread inserts the unsorted entries of a short row; of a longer
+// row a warp ranks the unsorted entries among themselves, then each part by a search in the other.
+// Bytes that must move, double with 32-bit indices: 12 an entry to read, 12 for those of rows that
+// change.
 #pragma once
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/primitive/search.cuh"
@@ -27,9 +28,9 @@ template <class V, class I>
 struct rows_here {
   I col[few_room];
   V val[few_room];
-  unsigned short behind[few_room], order[few_room]; // of rows by warps
-  unsigned moved[few_room / 32];                    // bits: entries to be written
-  int longer[few_room / by_thread];                 // rows for warps, less the block's first
+  unsigned short unsorted[few_room], order[few_room]; // of rows by warps
+  unsigned moved[few_room / 32];                      // bits: entries to be written
+  int longer[few_room / by_thread];                   // rows for warps, less the block's first
   int longer_count;
 
   /// The entries from `down` on to their places among [begin, down), which ascends; those of one
@@ -69,7 +70,7 @@ struct rows_here {
       int before = 0;
       for (int q = down; q < end; ++q)
         before += col[q] < c || (q < e && col[q] == c);
-      behind[down + before] = static_cast<unsigned short>(e);
+      unsorted[down + before] = static_cast<unsigned short>(e);
     }
     __syncwarp();
     for (int e = begin + lane; e < end; e += 32) {
@@ -78,14 +79,14 @@ struct rows_here {
         int low = down, high = end;
         while (low < high) {
           int const middle = (low + high) / 2;
-          if (col[behind[middle]] < col[e])
+          if (col[unsorted[middle]] < col[e])
             low = middle + 1;
           else
             high = middle;
         }
         at += low - down;
       } else {
-        who = behind[e];
+        who = unsorted[e];
         at = e - (down - begin) + upper_bound(col + begin, down - begin, col[who]);
       }
       order[at] = static_cast<unsigned short>(who);
@@ -117,7 +118,7 @@ struct rows_here {
   }
 };
 
-/// The first of a row's entries that is not behind the one before, by a warp.
+/// The first entry of a row whose column does not exceed the one before, by a warp.
 template <class I>
 __device__ int first_descent(I const* col, int begin, int end) {
   int down = end;

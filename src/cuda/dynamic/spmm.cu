@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // C = alpha A B + beta C, A dynamic: by spmm's rows.cuh over the first segments, whose rows go on
-// with what they have behind. Rows that have much there are a block's each, in a launch of its own.
-// A matrix that has cost its products as much as defragmenting does is defragmented first.
+// with their overflow entries. Rows that have much there are a block's each, in a launch of its
+// own. A matrix that has cost its products as much as defragmenting does is defragmented first.
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/spmm/rows.cuh"
 #include "cuda/spmm/table.hpp"
@@ -27,9 +27,9 @@ void check(cuda_status const& s) {
     throw failure{s};
 }
 
-/// Of rows that have no more than long_behind there; others are crowded.
+/// Of rows that have no more than long_overflow there; others are crowded.
 template <class V, class I>
-struct entries_behind {
+struct overflow_entries {
   static constexpr bool is_there = true;
   fragments<V, I> a;
 
@@ -42,15 +42,15 @@ struct entries_behind {
   }
   /// The next of `left` entries.
   __device__ entry_range<I> segment(std::size_t i, int level, I left) const {
-    simt::segment<I> const s = a.behind(level, i);
+    simt::segment<I> const s = a.overflow(level, i);
     return {s.begin, min(left, s.end - s.begin)};
   }
 };
 
 constexpr int crowded_threads = 1024;
 
-/// C += alpha times what a crowded row has behind: a block each. Teams of all its warps share the
-/// entries of a segment, and sums of warps are added in their order.
+/// C += alpha times the overflow entries of a crowded row, one block per row. Teams of all its
+/// warps share the entries of a segment, and sums of warps are added in their order.
 template <int vectors, int width, class V, class I>
 __global__ void __launch_bounds__(crowded_threads)
     crowded_dense_kernel(lines<V, I, I> a, fragments<V, I> f, dense_pair<V> d, int lanes) {
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(crowded_threads)
   lane_sums<vectors, width, V> s(d, column);
   I left = f.length[row] - (f.first[row + 1] - f.first[row]);
   for (int level = 0; left > 0; ++level) {
-    segment<I> const at = f.behind(level, row);
+    segment<I> const at = f.overflow(level, row);
     I const here = min(left, at.end - at.begin);
     s.add_all(a, d.b_stride, static_cast<std::uint32_t>(here), team, warps * of_warp,
               [at](std::uint32_t e) { return at.begin + static_cast<I>(e); });
@@ -140,7 +140,7 @@ void spmm(matrix<V, I>& m, void* stream, V alpha, detail::dense_ref const& b, V 
       return check(csr_kernel<V, I>->run({&alpha, &a, b, &beta, c, &here}));
     }
     lines<V, I, I> const rows{a.rows, a.nnz, a.row_ptr, a.col, a.val, nullptr};
-    auto const t = multiply_dense(alpha, rows, entries_behind<V, I>{m.view()}, b, beta, c,
+    auto const t = multiply_dense(alpha, rows, overflow_entries<V, I>{m.view()}, b, beta, c,
                                   m.dense_how, stream);
     if (!m.crowded)
       return;
@@ -148,7 +148,7 @@ void spmm(matrix<V, I>& m, void* stream, V alpha, detail::dense_ref const& b, V 
     auto* const kernel = t.is_vector ? t.has_two ? crowded_dense_kernel<2, width, V, I>
                                                  : crowded_dense_kernel<1, width, V, I>
                                      : crowded_dense_kernel<1, 1, V, I>;
-    launch_tiles(kernel, (m.entries - m.in_first) / long_behind + 1, t.count, crowded_threads,
+    launch_tiles(kernel, (m.entries - m.in_first) / long_overflow + 1, t.count, crowded_threads,
                  stream, rows, m.view(), t.d, t.lanes);
   });
 }

@@ -12,12 +12,12 @@
 #include "tulle/core/narrow.hpp"
 
 #include "cuda/convert/convert.cuh"
-#include "cuda/fork.cuh"
+#include "cuda/side_streams.cuh"
 #include "cuda/spgemm/few.cuh"
 #include "cuda/spgemm/forced.cuh"
-#include "cuda/spgemm/hub.cuh"
+#include "cuda/spgemm/heavy.cuh"
 #include "cuda/spgemm/mapped.cuh"
-#include "cuda/spgemm/over.cuh"
+#include "cuda/spgemm/semiring.cuh"
 #include "cuda/spgemm/small.cuh"
 #include "cuda/spgemm/sorted.cuh"
 #include "cuda/spgemm/stacked.cuh"
@@ -72,25 +72,25 @@ struct operands {
   }
 };
 
-/// Where there are too many hubs, or too wide ones, they are windows, and so are small rows where
-/// they are few: a thread takes 170 us for one, however few there are, and rmat of 2^10 rows was
-/// waiting for 71 of them.
+/// Where there are too many heavy rows, or too wide ones, they are windows, and so are small rows
+/// where they are few: a thread takes 170 us for one, however few there are, and rmat of 2^10 rows
+/// was waiting for 71 of them.
 void choose_windows(cuda_product& p, std::size_t rows, std::size_t value_bytes) {
-  std::size_t const hubs = rows_in(p, row_bin::hub), small = rows_in(p, row_bin::small);
-  bool const leave_hubs = hubs != 0 && !takes_hubs(p, rows, value_bytes);
+  std::size_t const heavy = rows_in(p, row_bin::heavy), small = rows_in(p, row_bin::small);
+  bool const leave_heavy = heavy != 0 && !takes_heavy(p, rows, value_bytes);
   bool const leave_small = small != 0 && small <= few_small;
   auto const leave = [&](row_bin bin, unsigned long long widest) {
     p.all.rows[static_cast<int>(row_bin::window)] +=
         std::exchange(p.all.rows[static_cast<int>(bin)], 0);
     p.all.widest = std::max(p.all.widest, widest);
   };
-  if (leave_hubs)
-    leave(row_bin::hub, p.all.widest_hub);
+  if (leave_heavy)
+    leave(row_bin::heavy, p.all.widest_heavy);
   if (leave_small)
     leave(row_bin::small, p.all.widest_small);
-  if (leave_hubs || leave_small)
+  if (leave_heavy || leave_small)
     each(rows, p.stream, [=, bins = p.bins] __device__(std::size_t i) {
-      if ((leave_hubs && bins[i] == row_bin::hub) || (leave_small && bins[i] == row_bin::small))
+      if ((leave_heavy && bins[i] == row_bin::heavy) || (leave_small && bins[i] == row_bin::small))
         bins[i] = row_bin::window;
     });
 }
@@ -126,7 +126,7 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
   launch(deal_kernel<I>, ceil_div(rows, std::size_t{each_threads}), each_threads, s, rows,
          static_cast<row_bin const*>(p.bins), same, most_group_rows, static_cast<I*>(p.list),
          static_cast<window_group<I>*>(p.groups), places.get());
-  if (p.method == spgemm_method::thesis)
+  if (p.method == spgemm_method::heap_esc_merge)
     order_heap_rows(p, a, b);
   if (windows != 0)
     p.group_count =
@@ -191,11 +191,11 @@ void make_room_for_tiles(cuda_product& p, pattern<I, O> const& a, std::size_t nn
 }
 
 /// Bins of rows need not wait for each other.
-fork beside(cuda_product const& p) {
+side_streams streams_for(cuda_product const& p) {
   int bins = 0;
   for (int k = static_cast<int>(row_bin::tiny); k < row_bins; ++k)
     bins += p.all.rows[k] != 0;
-  return fork(p.stream, bins > 1);
+  return side_streams(p.stream, bins > 1);
 }
 cuda_product on(void* stream, cuda_product p) {
   p.stream = stream;
@@ -209,7 +209,7 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
   I const* const col = c_col;
   if (p.method == spgemm_method::global_esc)
     return fill_global_esc(p, a, b, c_ptr, c_col, c_val);
-  fork streams = beside(p);
+  side_streams streams = streams_for(p);
   fill_tiny(on(streams.side(0), p), a, b, c_ptr, c_col, c_val, with_columns);
   fill_small(on(streams.side(0), p), a, b, c_ptr, c_col, c_val, with_columns);
   if (p.group_count != 0) {
@@ -237,7 +237,7 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
   else
     fill_tiles(p, a, b, c_ptr, c_col, c_val, with_columns);
   fill_scattered(on(streams.ahead(2), p), a, b, c_ptr, c_col, c_val);
-  fill_hubs(on(streams.ahead(2), p), a, b, c_ptr, c_col, c_val, with_columns);
+  fill_heavy(on(streams.ahead(2), p), a, b, c_ptr, c_col, c_val, with_columns);
 }
 
 template <class V, class I>
@@ -301,7 +301,7 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     TULLE_CUDA(cudaMemsetAsync, found->get(), 0, 2 * sizeof(window_found), s);
   }
   {
-    fork streams = beside(p);
+    side_streams streams = streams_for(p);
     count_tiny(on(streams.side(0), p), a, b, c_ptr);
     count_small(on(streams.side(0), p), a, b, c_ptr);
     if (p.group_count != 0)
@@ -323,7 +323,7 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
     else
       count_tiles(p, a, b, c_ptr);
     count_scattered(on(streams.ahead(2), p), a, b, c_ptr);
-    count_hubs<I, unsigned_t<O>>(on(streams.ahead(2), p), a, b, c_ptr);
+    count_heavy<I, unsigned_t<O>>(on(streams.ahead(2), p), a, b, c_ptr);
   }
   bool const may_overflow =
       p.all.most_entries > static_cast<unsigned long long>(std::numeric_limits<O>::max());
@@ -353,9 +353,9 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
 
 /// The same over a semiring, and what a mask leaves of it.
 template <class V, class I, class O>
-device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
-                                  device_csr<V, I, O> const& from_b, cuda_result const& to,
-                                  cuda_result const& keep, cuda_product& p) {
+device_csr<V, I, O> multiply_semiring(device_csr<V, I, O> const& from_a,
+                                      device_csr<V, I, O> const& from_b, cuda_result const& to,
+                                      cuda_result const& keep, cuda_product& p) {
   bool const has_mask = p.mask != nullptr, needs_places = !has_mask || p.complement;
   auto t = needs_places ? multiply(from_a, from_b, has_mask ? keep : to, keep, p)
                         : device_csr<V, I, O>();
@@ -364,8 +364,8 @@ device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
   operands<V, I, O> const from(from_a, from_b, true, true, p.stream);
   auto const a = operand_of(from.a), b = operand_of(from.b);
   if (!has_mask) {
-    fill_over(p, a, b, operand_of(t), const_cast<V*>(t.val), static_cast<std::uint8_t*>(nullptr),
-              false);
+    fill_semiring(p, a, b, operand_of(t), const_cast<V*>(t.val),
+                  static_cast<std::uint8_t*>(nullptr), false);
     return t;
   }
   canonical<V, I, O> const mask(*static_cast<device_csr<V, I, O> const*>(p.mask), p.stream);
@@ -376,7 +376,7 @@ device_csr<V, I, O> multiply_over(device_csr<V, I, O> const& from_a,
   auto const places = static_cast<std::size_t>(t.nnz);
   scratch<std::uint8_t> const has(places, p.stream);
   scratch<V> const val(places, p.stream);
-  fill_over(p, a, b, operand_of(t), val.get(), has.get(), true);
+  fill_semiring(p, a, b, operand_of(t), val.get(), has.get(), true);
   if (p.complement)
     find_outside<I, unsigned_t<O>>(operand_of(t), operand_of(mask.view), has.get(), p.stream);
   return leave(t, static_cast<V const*>(val.get()), static_cast<std::uint8_t const*>(has.get()),
@@ -404,7 +404,7 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
       auto const* const of_a = static_cast<device_csr<V, I, O> const*>(a);                         \
       auto const* const of_b = static_cast<device_csr<V, I, O> const*>(b);                         \
       new (c) device_csr<V, I, O>(p.added ? multiply_and_add(*of_a, *of_b, to, keep, p)            \
-                                          : multiply_over(*of_a, *of_b, to, keep, p));             \
+                                          : multiply_semiring(*of_a, *of_b, to, keep, p));         \
     });                                                                                            \
   }                                                                                                \
   static cuda_status fill_##tag(void const* a, void const* b, cuda_product const& p,               \

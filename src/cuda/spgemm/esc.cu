@@ -4,7 +4,7 @@
 // to shared memory, keys of column and place are sorted by a bitonic network, and whoever finds a
 // column's first product adds those that follow.
 //
-// Liu, thesis 2015, sec. 9.4.3, there for 33 to 512 products. The place in the key makes the order
+// Liu, thesis 2015, sec. 9.4.2, there for 33 to 512 products. The place in the key makes the order
 // stable, so products of one column are added in the order of A's row.
 #include "cuda/primitive/bitonic.cuh"
 #include "cuda/spgemm/forced.cuh"

@@ -25,7 +25,7 @@ constexpr int scattered_threads = 512; // of a row
 /// to its input; places, and CUB's own.
 template <class V>
 constexpr number bytes_a_product = 3 * (sizeof(number) + sizeof(V)) + sizeof(number) + 2;
-constexpr std::size_t beside = std::size_t{1} << 20; // of CUB
+constexpr std::size_t cub_bytes = std::size_t{1} << 20; // of CUB
 
 /// Rows of A: all, or those of a list.
 template <class I>
@@ -102,7 +102,7 @@ void each_part(some_rows<I> const& from, pattern<I, O> const& a, pattern<I, O> c
          before.get());
   to_pointers(before.get(), from.count, stream);
   std::size_t const limit = scratch_limit::rest();
-  most = std::min<number>(most, (limit - std::min(limit, beside)) / bytes_a_product<V>);
+  most = std::min<number>(most, (limit - std::min(limit, cub_bytes)) / bytes_a_product<V>);
   int const column_bits = std::bit_width(static_cast<number>(b.cols));
   auto const run = [&](std::size_t first, std::size_t last, number begin, number end) {
     if (column_bits + std::bit_width(last - first) > 63)
@@ -188,7 +188,7 @@ void fill_global_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V
 
 bool can_scatter(std::size_t cols) {
   return cols / columns_scattered <= most_scattered &&
-         scratch_limit::rest() >= beside + 2 * most_scattered * bytes_a_product<double>;
+         scratch_limit::rest() >= cub_bytes + 2 * most_scattered * bytes_a_product<double>;
 }
 
 template <class V, class I, class O>

@@ -251,12 +251,12 @@ void make_map(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
     return room.used();
   };
   std::size_t const bytes = lay_out(carver()), rest = scratch_limit::rest();
-  constexpr std::size_t a_sorted = 4 * sizeof(unsigned) + 1, beside = std::size_t{1} << 20;
+  constexpr std::size_t a_sorted = 4 * sizeof(unsigned) + 1, cub_bytes = std::size_t{1} << 20;
   if (bits > 32 || map.shift > 31 || bytes > most_times * entries * entry_bytes ||
-      rest < bytes + beside)
+      rest < bytes + cub_bytes)
     return;
-  auto const cuts =
-      cut(m, products, std::min<number>(most_sorted, (rest - bytes - beside) / a_sorted), stream);
+  auto const cuts = cut(
+      m, products, std::min<number>(most_sorted, (rest - bytes - cub_bytes) / a_sorted), stream);
   if (cuts.empty())
     return;
 

@@ -151,7 +151,7 @@ void count_merge(cuda_product const& p, operand<V, I, O> const& a, operand<V, I,
         to = from->get()] __device__(std::size_t k) {
          to[k] = {number(list[k]), ptr[list[k]]};
        });
-  number columns = p.method == spgemm_method::thesis ? first_room : first_room_of_any;
+  number columns = p.method == spgemm_method::heap_esc_merge ? first_room : first_room_of_any;
   for (; left != 0; columns *= 2) {
     auto now = std::make_unique<scratch<I>>(2 * columns * left, p.stream);
     auto to = std::make_unique<scratch<checkpoint>>(left, p.stream);

@@ -18,9 +18,9 @@ inline constexpr int small_terms = 16, small_products = 128;
 // product. fem of 100000 rows: 4.1 ms; 18.6 without the second, and without groups and runs of
 // rows.
 inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_product = 8;
-// Window rows are hubs from so many entries of A's row, products, and products an entry on. As in
-// hub.cu, from 32 and 1024 on: .33 .50 .86 1.76; from 96 and 4096 on: .35 .55 .81 1.59.
-inline constexpr int hub_terms = 64, hub_products = 2048, hub_length = 16;
+// Window rows are heavy from so many entries of A's row, products, and products an entry on. As in
+// heavy.cu, from 32 and 1024 on: .33 .50 .86 1.76; from 96 and 4096 on: .35 .55 .81 1.59.
+inline constexpr int heavy_terms = 64, heavy_products = 2048, heavy_length = 16;
 inline constexpr int heap_terms = 32; // entries of A's row
 // Products of the three bins of short rows; above, tiles, or a sort of all products where there
 // are at least so many columns for each: a tile has 64 then.
@@ -29,7 +29,7 @@ inline constexpr int short_s = 256, short_m = 1024, short_l = 4096;
 // Of the two last, long rows have rows of B of so many entries on average; see sorted.cu.
 inline constexpr unsigned long_terms = 40, longest_terms = 64;
 // Products of a row that Liu's bins 1 to 32 and 33 to 36 take; the last one has the others.
-inline constexpr int thesis_heap = 32, thesis_esc = 512;
+inline constexpr int most_by_heap = 32, most_by_esc = 512;
 
 /// Offsets as kernels have them: their loops step up to 160 beyond the last entry, and there may be
 /// 2^31 - 1.

@@ -24,35 +24,35 @@ enum class row_bin : std::uint8_t {
   long_l,
   tiled,     // a warp each tile of columns, sums in a dense accumulator; or merged, where asked for
   scattered, // products of many rows sorted at once
-  hub,       // a block, sums of all columns of a window, if such rows are few
+  heavy,     // a block, sums of all columns of a window, if such rows are few
   heap,      // a thread, the heads of up to 32 rows of B in a heap
 };
 inline constexpr int row_bins = 13;
 
 /// Whether rows that go nowhere else are merged, and whether short ones are sorted with products.
 constexpr bool is_merging(spgemm_method m) {
-  return m == spgemm_method::merge || m == spgemm_method::thesis;
+  return m == spgemm_method::merge || m == spgemm_method::heap_esc_merge;
 }
 constexpr bool is_sorting(spgemm_method m) {
-  return m == spgemm_method::esc || m == spgemm_method::thesis;
+  return m == spgemm_method::esc || m == spgemm_method::heap_esc_merge;
 }
 
 /// Short rows, and those that go nowhere else, are computed as asked for.
 constexpr char const* name(row_bin b, spgemm_method m) {
   constexpr char const* names[][row_bins] = {
       {"empty", "tiny", "window", "small", "few", "sorted 1K", "sorted 4K", "long 1K", "long 4K",
-       "tiled", "scattered", "hub", "heap"},
+       "tiled", "scattered", "heavy", "heap"},
       {"empty", "tiny", "window", "small", "esc 256", "esc 1K", "esc 4K", "", "", "tiled",
-       "scattered", "hub", "heap"},
+       "scattered", "heavy", "heap"},
       {"empty", "tiny", "window", "small", "hash 256", "hash 1K", "hash 4K", "", "", "tiled",
-       "scattered", "hub", "heap"},
+       "scattered", "heavy", "heap"},
       {"empty", "", "", "", "", "", "", "", "", "merge", "", "", ""},
       {"empty", "", "", "", "esc 256", "esc 512", "", "", "", "merge", "", "", "heap"}};
   using enum spgemm_method;
   return names[m == esc      ? 1
                : m == hash   ? 2
                : m == merge  ? 3
-               : m == thesis ? 4
+               : m == heap_esc_merge ? 4
                              : 0][static_cast<int>(b)];
 }
 
@@ -63,7 +63,7 @@ struct product_survey {
   unsigned long long rows[row_bins];
   unsigned long long longest_tiny; // entries of A's row
   unsigned long long widest;       // columns from the first to the last, of window rows
-  unsigned long long widest_hub;   // the same of hub rows
+  unsigned long long widest_heavy; // the same of heavy rows
   unsigned long long widest_small; // and of small ones
   unsigned long long scattered;    // products of such rows
 };

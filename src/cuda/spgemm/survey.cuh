@@ -18,21 +18,21 @@ __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
                                  bool is_window, bool is_scattered) {
   using enum spgemm_method;
   bool const is_short = method == esc || method == hash;
-  bool const is_hub =
-      terms >= hub_terms && products >= hub_products && products >= hub_length * terms;
+  bool const is_heavy =
+      terms >= heavy_terms && products >= heavy_products && products >= heavy_length * terms;
   bool const is_long =
       !is_short && products >= long_terms * terms && products <= longest_terms * terms;
-  if (method == thesis && products != 0)
-    return products > thesis_esc                          ? row_bin::tiled
-           : products > short_s                           ? row_bin::short_m
-           : products > thesis_heap || terms > heap_terms ? row_bin::short_s
-                                                          : row_bin::heap;
+  if (method == heap_esc_merge && products != 0)
+    return products > most_by_esc                          ? row_bin::tiled
+           : products > short_s                            ? row_bin::short_m
+           : products > most_by_heap || terms > heap_terms ? row_bin::short_s
+                                                           : row_bin::heap;
   return products == 0                                          ? row_bin::empty
          : method == dense || method == merge                   ? row_bin::tiled
          : method == spgemm_method::heap && terms <= heap_terms ? row_bin::heap
          : is_tiny && !is_short                                 ? row_bin::tiny
          : is_small && is_window && !is_short                   ? row_bin::small
-         : is_window && !is_short ? is_hub ? row_bin::hub : row_bin::window
+         : is_window && !is_short ? is_heavy ? row_bin::heavy : row_bin::window
          : products <= short_s && (is_short || terms <= 32) ? row_bin::short_s
          : products <= short_m       ? (is_long ? row_bin::long_m : row_bin::short_m)
          : products <= short_l       ? (is_long ? row_bin::long_l : row_bin::short_l)
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(each_threads)
     found = {};
   __syncthreads();
   int const lane = threadIdx.x % lanes;
-  unsigned long long products = 0, most = 0, longest = 0, widest = 0, widest_hub = 0,
+  unsigned long long products = 0, most = 0, longest = 0, widest = 0, widest_heavy = 0,
                      widest_small = 0, scattered = 0;
   unsigned rows[row_bins] = {};
   auto const all = static_cast<long long>(a.rows);
@@ -97,8 +97,8 @@ __global__ void __launch_bounds__(each_threads)
       longest = greatest::join(longest, static_cast<unsigned long long>(end - begin));
     if (bin == row_bin::window)
       widest = greatest::join(widest, width);
-    if (bin == row_bin::hub)
-      widest_hub = greatest::join(widest_hub, width);
+    if (bin == row_bin::heavy)
+      widest_heavy = greatest::join(widest_heavy, width);
     if (bin == row_bin::small)
       widest_small = greatest::join(widest_small, width);
     if (bin == row_bin::scattered)
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(each_threads)
   fold_warp<sum>(most, &found.most_entries);
   fold_warp<greatest>(longest, &found.longest_tiny);
   fold_warp<greatest>(widest, &found.widest);
-  fold_warp<greatest>(widest_hub, &found.widest_hub);
+  fold_warp<greatest>(widest_heavy, &found.widest_heavy);
   fold_warp<greatest>(widest_small, &found.widest_small);
   fold_warp<sum>(scattered, &found.scattered);
 #pragma unroll
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(each_threads)
   atomicAdd(&to->most_entries, found.most_entries);
   atomicMax(&to->longest_tiny, found.longest_tiny);
   atomicMax(&to->widest, found.widest);
-  atomicMax(&to->widest_hub, found.widest_hub);
+  atomicMax(&to->widest_heavy, found.widest_heavy);
   atomicMax(&to->widest_small, found.widest_small);
   atomicAdd(&to->scattered, found.scattered);
   for (int k = 0; k < row_bins; ++k)
@@ -227,8 +227,8 @@ void order_heap_rows(cuda_product const& p, pattern<I, O> const& a, pattern<I, O
       products += b.ptr[a.col[e] + 1] - b.ptr[a.col[e]];
     key[k] = products * rows + list[k];
   });
-  sort_keys(static_cast<std::int64_t const*>(keys.get()), sorted.get(), n, (thesis_heap + 1) * rows,
-            p.stream);
+  sort_keys(static_cast<std::int64_t const*>(keys.get()), sorted.get(), n,
+            (most_by_heap + 1) * rows, p.stream);
   each(n, p.stream, [=, key = sorted.get()] __device__(std::size_t k) {
     list[k] = static_cast<I>(key[k] % rows);
   });

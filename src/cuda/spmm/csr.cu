@@ -34,9 +34,8 @@ struct spmm_cell {
       device_guard const on(k.plan->device);
       auto const& a = of(k.a);
       multiply_dense(*static_cast<V const*>(k.alpha),
-                     lines<V, I, O>{a.rows, a.nnz, a.row_ptr, a.col, a.val, nullptr},
-                     nothing_behind(), k.b, *static_cast<V const*>(k.beta), k.c, *k.plan,
-                     k.plan->stream);
+                     lines<V, I, O>{a.rows, a.nnz, a.row_ptr, a.col, a.val, nullptr}, no_overflow(),
+                     k.b, *static_cast<V const*>(k.beta), k.c, *k.plan, k.plan->stream);
     });
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// C = alpha A B + beta C over compressed rows, and over what dynamic rows have behind them.
+// C = alpha A B + beta C over compressed rows, and over the overflow entries of dynamic rows.
 //
 // A group of lanes has a row: as many lanes side by side as a tile of B's columns has vectors of 16
 // bytes, and as many such teams as the row has entries for, which are added up in the end. Long
@@ -17,8 +17,8 @@
 
 #include "cuda/each.cuh"
 #include "cuda/primitive/warp.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/rows.cuh"
-#include "cuda/turn.cuh"
 #include "cuda/workspace.cuh"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ struct dense_work {
   I const* order; // nullptr: as they are
   row_part<I, O> const* part;
   cut_row<I> const* cut;
-  V* sum; // of parts, then of what cut rows have behind, columns side by side
+  V* sum; // of parts, then of overflow entries of cut rows, columns side by side
   int parts, cuts;
   std::size_t wide; // groups that are a warp: those that have a sum here, and long rows
   V* packed;
@@ -187,18 +187,18 @@ void fill_dense(I rows, O const* row_ptr, detail::dense_ref const& b, plan_view 
        });
 }
 
-/// What a csr has behind its rows: rows that grow have entries in their slack, which the product
-/// goes on with as if they followed, and in segments behind that.
+/// Overflow entries of a row: a dynamic matrix has some in the row's slack, which the product
+/// takes as if they followed the row, and some in further segments.
 template <class O>
 struct entries_more {
   O begin, count; // in slack
-  O left;         // behind that
+  O left;         // in further segments
 };
 template <class O>
 struct entry_range {
   O begin, count;
 };
-struct nothing_behind {
+struct no_overflow {
   static constexpr bool is_there = false;
   template <class O>
   __device__ entries_more<O> slack(std::size_t, O, O) const {
@@ -274,9 +274,9 @@ struct lane_sums {
 
 /// A group a row, or a part of one: teams of `lanes` lanes, those of a warp for the first groups
 /// and `teams` for the others.
-template <int vectors, int width, class V, class I, class O, class Behind>
+template <int vectors, int width, class V, class I, class O, class Overflow>
 __global__ void __launch_bounds__(dense_threads, vectors == 1 ? 6 : 4)
-    dense_rows_kernel(lines<V, I, O> a, Behind behind, dense_work<V, I, O> w, dense_pair<V> d,
+    dense_rows_kernel(lines<V, I, O> a, Overflow overflow, dense_work<V, I, O> w, dense_pair<V> d,
                       O part, unsigned wide_blocks, int lanes, int teams) {
   using vector = together<V, width>;
   wait_for_launch_before();
@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(dense_threads, vectors == 1 ? 6 : 4)
   int const lane = static_cast<int>(threadIdx.x) % lanes;
   int const team = static_cast<int>(threadIdx.x) % group / lanes;
   auto const parts = static_cast<std::size_t>(w.parts), cuts = static_cast<std::size_t>(w.cuts);
-  std::size_t const sums = parts + (Behind::is_there ? cuts : 0);
+  std::size_t const sums = parts + (Overflow::is_there ? cuts : 0);
   bool const is_part = t < parts, has_sum = t < sums;
   std::size_t const at = t - sums + cuts;
   bool const is_there = is_wide ? t < w.wide : at < static_cast<std::size_t>(a.rows);
@@ -317,17 +317,17 @@ __global__ void __launch_bounds__(dense_threads, vectors == 1 ? 6 : 4)
       to = a.row_ptr[row + 1];
     }
     entries_more<O> more{};
-    if (Behind::is_there && !is_part)
-      more = behind.slack(row, from, to);
+    if (Overflow::is_there && !is_part)
+      more = overflow.slack(row, from, to);
     O n = has_sum && !is_part ? O(0) : to - from, turn = more.begin - n; // places from entry n on
     auto all = static_cast<std::uint32_t>(n + more.count);
     for (int level = 1;; ++level) {
       s.add_all(a, d.b_stride, all, team, teams, [&](std::uint32_t e) {
-        return (Behind::is_there && static_cast<O>(e) >= n ? turn : from) + static_cast<O>(e);
+        return (Overflow::is_there && static_cast<O>(e) >= n ? turn : from) + static_cast<O>(e);
       });
-      if (!Behind::is_there || more.left <= 0)
+      if (!Overflow::is_there || more.left <= 0)
         break;
-      entry_range<O> const next = behind.segment(row, level, more.left);
+      entry_range<O> const next = overflow.segment(row, level, more.left);
       from = next.begin;
       n = next.count;
       all = static_cast<std::uint32_t>(n);
@@ -367,7 +367,7 @@ __global__ void __launch_bounds__(dense_threads, vectors == 1 ? 6 : 4)
 /// added in order.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(join_threads)
-    join_dense_kernel(dense_work<V, I, O> w, dense_pair<V> d, bool has_behind) {
+    join_dense_kernel(dense_work<V, I, O> w, dense_pair<V> d, bool has_overflow) {
   __shared__ V sums[join_threads];
   wait_for_launch_before();
   cut_row<I> const r = w.cut[blockIdx.x];
@@ -391,7 +391,7 @@ __global__ void __launch_bounds__(join_threads)
     if (run == 0 && j < columns) {
       for (int other = 1; other < runs; ++other)
         sum += sums[other * wide + threadIdx.x];
-      if (has_behind)
+      if (has_overflow)
         sum += w.sum[(static_cast<std::size_t>(w.parts) + blockIdx.x) * columns + j];
       update(d.c + row * d.c_row + j * d.c_col, d.alpha, sum, d.beta);
     }
@@ -457,13 +457,13 @@ void launch_tiles(void (*kernel)(P...), std::size_t blocks, std::size_t tiles, i
   check(cudaGetLastError(), "launch");
 }
 
-template <class V, class I, class O, class Behind>
-dense_tiles<V> multiply_dense(V alpha, lines<V, I, O> const& a, Behind const& behind,
+template <class V, class I, class O, class Overflow>
+dense_tiles<V> multiply_dense(V alpha, lines<V, I, O> const& a, Overflow const& overflow,
                               detail::dense_ref const& b, V beta, detail::dense_ref const& c,
                               plan_view const& p, void* stream) {
   carver work(p.work);
   auto w = work_of<V, I, O>(a.rows, b, p, work);
-  if (Behind::is_there)
+  if (Overflow::is_there)
     w.wide += static_cast<std::size_t>(w.cuts);
   auto const columns = static_cast<int>(b.cols);
   if (w.packed)
@@ -491,20 +491,20 @@ dense_tiles<V> multiply_dense(V alpha, lines<V, I, O> const& a, Behind const& be
   int const lanes = lanes_for(wanted);
   int const teams = std::min(32 / lanes, static_cast<int>(p.info[teams_of_row]));
   std::size_t const groups = static_cast<std::size_t>(w.parts) + static_cast<std::size_t>(a.rows) -
-                             (Behind::is_there ? 0 : static_cast<std::size_t>(w.cuts));
+                             (Overflow::is_there ? 0 : static_cast<std::size_t>(w.cuts));
   std::size_t const wide_blocks = ceil_div<std::size_t>(w.wide * 32, dense_threads);
   std::size_t const blocks =
       wide_blocks + ceil_div<std::size_t>((groups - w.wide) * lanes * teams, dense_threads);
-  auto* const kernel = is_vector ? has_two ? dense_rows_kernel<2, width, V, I, O, Behind>
-                                           : dense_rows_kernel<1, width, V, I, O, Behind>
-                                 : dense_rows_kernel<1, 1, V, I, O, Behind>;
+  auto* const kernel = is_vector ? has_two ? dense_rows_kernel<2, width, V, I, O, Overflow>
+                                           : dense_rows_kernel<1, width, V, I, O, Overflow>
+                                 : dense_rows_kernel<1, 1, V, I, O, Overflow>;
   int const each = lanes * (is_vector ? width * (has_two ? 2 : 1) : 1);
   auto const tiles = static_cast<std::size_t>(ceil_div(columns, each));
-  launch_tiles(kernel, blocks, tiles, dense_threads, stream, a, behind, w, d,
+  launch_tiles(kernel, blocks, tiles, dense_threads, stream, a, overflow, w, d,
                static_cast<O>(p.info[part_entries]), static_cast<unsigned>(wide_blocks), lanes,
                teams);
   launch_tiles(join_dense_kernel<V, I, O>, static_cast<std::size_t>(w.cuts), 1, join_threads,
-               stream, w, d, Behind::is_there);
+               stream, w, d, Overflow::is_there);
   return {d, is_vector, has_two, lanes, tiles};
 }
 

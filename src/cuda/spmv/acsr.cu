@@ -12,11 +12,11 @@
 #include "tulle/format/acsr.hpp"
 
 #include "cuda/each.cuh"
-#include "cuda/fork.cuh"
 #include "cuda/long_rows.cuh"
+#include "cuda/side_streams.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/ell_rows.cuh"
 #include "cuda/spmv/parts.cuh"
-#include "cuda/turn.cuh"
 
 namespace tulle::simt {
 namespace {
@@ -229,7 +229,7 @@ void fill(view<V, I, O> a, plan_view const& p) {
   kept<V, I, O> const k(a, at, work);
   k.part.clear(k.parts, p.stream);
   if (a.streams)
-    fork const streams(p.stream, true); // they are made here, and not by a product
+    side_streams const streams(p.stream, true); // they are made here, and not by a product
   if (!k.is_ordered || k.others == 0)
     return;
   scratch<I> const keys(k.others, p.stream), sorted(k.others, p.stream);
@@ -256,10 +256,11 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
                  k.part);
   };
   if (a.streams) {
-    fork streams(stream, at.bins > 1);
+    side_streams streams(stream, at.bins > 1);
     for (int b = at.bins - 1, used = 0; b >= 0; --b)
       if (at.block[b] != at.first_block(b))
-        run(at.first_block(b), at.block[b] - at.first_block(b), streams.side(used++ % fork::most));
+        run(at.first_block(b), at.block[b] - at.first_block(b),
+            streams.side(used++ % side_streams::most));
   } else {
     run(0, at.blocks(), stream);
   }

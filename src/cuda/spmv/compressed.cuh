@@ -5,9 +5,9 @@
 #pragma once
 #include "cuda/long_rows.cuh"
 #include "cuda/scale.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/rows.cuh"
 #include "cuda/spmv/tiles.cuh"
-#include "cuda/turn.cuh"
 #include "cuda/workspace.cuh"
 
 #include <algorithm>
@@ -153,7 +153,7 @@ void fill_turned(I count, O nnz, I const* key, I const* other, plan_view& p) {
   carver work(p.work);
   auto const t = turned_of(count, nnz, p.info[is_turned] != 0, work);
   if (t.perm)
-    turn(count, nnz, key, other, t.ptr, t.other, t.perm, p.stream);
+    sort_by_key(count, nnz, key, other, t.ptr, t.other, t.perm, p.stream);
   else
     line_pointers(count, nnz, key, t.ptr, p.stream);
   fill_lines<V>(count, nnz, static_cast<O const*>(t.ptr), p, work);

@@ -6,8 +6,8 @@
 // k-th of those that are gathered, others are as they were.
 #pragma once
 #include "cuda/instantiate.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/element.cuh"
-#include "cuda/turn.cuh"
 #include "cuda/workspace.cuh"
 
 namespace tulle::simt {

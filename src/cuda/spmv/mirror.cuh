@@ -5,7 +5,7 @@
 // to another row's y and the order of additions is fixed.
 #pragma once
 #include "cuda/instantiate.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/workspace.cuh"
 
 namespace tulle::simt {
@@ -32,7 +32,7 @@ struct mirror {
         place(work.take<O>(static_cast<std::size_t>(stored))) {}
   /// key: the line that mirrors each; `lines` for what is on the diagonal, or no entry.
   void fill_by(I lines, O stored, I const* key, I const* line, void* stream) const {
-    turn(static_cast<I>(lines + 1), stored, key, line, ptr, other, place, stream);
+    sort_by_key(static_cast<I>(lines + 1), stored, key, line, ptr, other, place, stream);
   }
   /// The same of compressed lines, as csr has them.
   void fill(I lines, O stored, O const* line_ptr, I const* col, void* stream) const {

@@ -214,7 +214,7 @@ void each_long_row(view<V, I, O> const& a, plan_view const& p, F&& f) {
 
 /// What comes behind them in the workspace.
 template <class V>
-carver behind_long_rows(plan_view const& p) {
+carver after_long_rows(plan_view const& p) {
   carver work(p.work);
   work.take<char>(static_cast<std::size_t>(p.info[0] + p.info[1]) * sizeof(stretch) +
                   static_cast<std::size_t>(p.info[2]) * sizeof(V));
@@ -246,7 +246,7 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   p.info[4] = !a.symmetric && p.info[3] == 1 && is_worth_ordering(a, p.stream);
   if (p.info[4])
     p.method = "chunks, columns by their entries";
-  carver work = behind_long_rows<V>(p);
+  carver work = after_long_rows<V>(p);
   if (p.info[4])
     ordered_columns(work, a);
   if (a.symmetric) {
@@ -304,11 +304,11 @@ void fill_mirror(view<V, I, O> const& a, plan_view& p, carver& work) {
 template <class V, class I, class O>
 void fill(view<V, I, O> a, plan_view& p) {
   if (a.symmetric) {
-    carver work = behind_long_rows<V>(p);
+    carver work = after_long_rows<V>(p);
     return fill_mirror(a, p, work);
   }
   if (p.info[4]) {
-    carver work = behind_long_rows<V>(p);
+    carver work = after_long_rows<V>(p);
     renumber(a, ordered_columns(work, a), p.stream);
   }
   if (p.info[0] == 0)
@@ -347,7 +347,7 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
   constexpr std::integral_constant<int, 32> fixed;
   using one_way = shape<1, 1, 4, 256, 6>;
   if (p.info[4]) {
-    carver work = behind_long_rows<V>(p);
+    carver work = after_long_rows<V>(p);
     ordered_columns const to(work, a);
     hot_and_rest<V, I> const gathered = to.hot.gather(x, stream);
     launch_early(chunks_kernel<one_way, 32, V, I, O, hot_and_rest<V, I>>, blocks(one_way()),
@@ -378,7 +378,7 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
                stream, alpha, apart, beta, y);
   if (!a.symmetric)
     return;
-  carver work = behind_long_rows<V>(p);
+  carver work = after_long_rows<V>(p);
   mirror<I, O> const m(work, a.rows, a.stored);
   if (p.info[5] > 0)
     run_lines<V, I, O>(alpha, {a.rows, static_cast<O>(p.info[5]), m.ptr, m.other, a.val, m.place},

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // y = alpha A x + beta y over csr in shares that are equal whatever the rows are: `merge`, equal
-// steps of the merge path of row ends and entries (Merrill & Garland, SC 2016; Liu, thesis 2015,
-// sec. 8.3), and `segments`, equal numbers of entries, summed by segments as if no row was empty,
-// and repaired where one is (Liu, sec. 8.4). A row that several shares have is theirs in parts,
-// which are joined in order.
+// steps of the merge path of row ends and entries (Merrill & Garland, SC 2016), and `segments`,
+// equal numbers of entries, by a segmented sum (Liu, thesis 2015, sec. 8.3.2). There segment n is
+// row n of the share; in a share with empty rows each row looks up its segment before y is written.
+// A row that several shares have is theirs in parts, which are joined in order.
 #pragma once
 #include "cuda/primitive/block.cuh"
 #include "cuda/spmv/rows.cuh"
@@ -196,7 +196,7 @@ __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, 
   if (threadIdx.x == tile_threads - 1)
     product[segments] = mine != 0 ? sum : carried + sum;
   __syncthreads();
-  // As if segment n was row r0 + n - 1; where rows are empty, each of them looks which is its own.
+  // Segment n is row r0 + n - 1, unless rows are empty: then each row looks up its segment.
   // Segments that searched for their rows took 1.2 times as long in graphs that have such.
   bool const has_empty = static_cast<std::size_t>(r1 - r0) != static_cast<std::size_t>(segments);
   if (threadIdx.x == 0)

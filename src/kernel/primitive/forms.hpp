@@ -2,7 +2,7 @@
 
 // The SIMD forms of the primitives as tables of functions, one for each instruction set: forms.cpp
 // is compiled once per set, and takes plain pointers only. Tests and `tulle bench primitive` go
-// through them; kernels include the forms themselves.
+// through them. Of the forms themselves, kernels use scan.hpp and network_sort.hpp.
 #pragma once
 #include "tulle/core/machine.hpp"
 

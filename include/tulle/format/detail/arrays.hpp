@@ -13,6 +13,17 @@
 
 namespace tulle::detail {
 
+/// What a view calls an array. Arrays of indices are the pattern, but for those that follow from
+/// the values: a matrix with other values on the same pattern may have others there.
+struct array_name {
+  char const* text;
+  bool follows_values;
+
+  constexpr array_name(char const* text, bool follows_values = false)
+      : text(text), follows_values(follows_values) {}
+  constexpr operator char const*() const { return text; }
+};
+
 /// Bytes of all arrays.
 template <class View>
 std::size_t bytes_of(View const& a) {

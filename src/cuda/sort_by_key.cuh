@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Entries put in the order of other lines than they are stored by, once a plan.
+// Stable sorts of entries by a key: to order them by columns instead of rows, once per plan.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,8 @@ void order_by(I lines, I others, O nnz, I const* line, I const* other, I* sorted
 /// place of each, `to` has other[perm[k]], ptr where lines begin. Takes memory from the stream's
 /// pool while it works.
 template <class I, class O>
-void turn(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm, void* stream);
+void sort_by_key(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm,
+                 void* stream);
 
 /// order[0..n): the places of count[0..n), largest count first, equal ones in order; count is
 /// sorted alike. Takes memory from the stream's pool while it works.

@@ -50,7 +50,7 @@ struct mask_rows {
 
 /// One thread's row of C.
 template <class S, class V, class I, class O>
-class row_over {
+class semiring_row {
   enum : std::uint8_t { absent, allowed, present, refused };
 
 public:
@@ -58,8 +58,8 @@ public:
     return (cols + 63) / 64 * 64 + (cols * sizeof(V) + 63) / 64 * 64 +
            (cols * sizeof(I) + 63) / 64 * 64;
   }
-  row_over(S const& s, csr_view<V, I, O> const& a, csr_view<V, I, O> const& b,
-           mask_rows<I, O> const& m, std::byte* at)
+  semiring_row(S const& s, csr_view<V, I, O> const& a, csr_view<V, I, O> const& b,
+               mask_rows<I, O> const& m, std::byte* at)
       : s_(s), a_(a), b_(b), mask_(m) {
     auto const cols = static_cast<std::size_t>(b.cols);
     state_ = reinterpret_cast<std::uint8_t*>(at);
@@ -115,8 +115,8 @@ private:
 };
 
 template <class S, class V, class I, class O>
-csr<V, I, O> spgemm_over(where const& w, S const& s, csr_view<V, I, O> a, csr_view<V, I, O> b,
-                         mask_rows<I, O> const& m, std::size_t taken) {
+csr<V, I, O> spgemm_semiring(where const& w, S const& s, csr_view<V, I, O> a, csr_view<V, I, O> b,
+                             mask_rows<I, O> const& m, std::size_t taken) {
   if (w.backend != backend::cpu && w.backend != backend::reference)
     fail(errc::unsupported, "spgemm over a semiring: no %s backend is loaded", name(w.backend));
   if (a.cols != b.rows)
@@ -136,7 +136,7 @@ csr<V, I, O> spgemm_over(where const& w, S const& s, csr_view<V, I, O> a, csr_vi
     b = copy_b.view();
   }
   auto const rows = static_cast<std::size_t>(a.rows);
-  using row = row_over<S, V, I, O>;
+  using row = semiring_row<S, V, I, O>;
   std::size_t const each = row::bytes(static_cast<std::size_t>(b.cols));
   int parts = parts_for(static_cast<std::size_t>(a.nnz) + rows, w.threads, 1 << 10);
   while (parts > 1 && each > space.left() / static_cast<std::size_t>(parts))
@@ -183,7 +183,7 @@ auto spgemm(where const& w, S const& s, A const& a, B const& b) {
   detail::limited const space("spgemm", w);
   auto const of_a = detail::hub_of(a, space.counted());
   auto const of_b = detail::hub_of(b, space.counted());
-  return detail::spgemm_over(w, s, of_a.view, of_b.view, {}, space.taken());
+  return detail::spgemm_semiring(w, s, of_a.view, of_b.view, {}, space.taken());
 }
 template <class S, detail::hub_operand A, detail::hub_operand B>
 requires semiring<S, value_t<A>>
@@ -202,8 +202,9 @@ auto spgemm(where const& w, mask_view<M> const& mask, S const& s, A const& a, B 
     fail(errc::shape_mismatch, "spgemm: the mask is %lld x %lld but A B is %lld x %lld",
          static_cast<long long>(of_m.view.rows), static_cast<long long>(of_m.view.cols),
          static_cast<long long>(of_a.view.rows), static_cast<long long>(of_b.view.cols));
-  return detail::spgemm_over(w, s, of_a.view, of_b.view,
-                             {of_m.view.row_ptr, of_m.view.col, mask.complement}, space.taken());
+  return detail::spgemm_semiring(w, s, of_a.view, of_b.view,
+                                 {of_m.view.row_ptr, of_m.view.col, mask.complement},
+                                 space.taken());
 }
 template <class M, class S, detail::hub_operand A, detail::hub_operand B>
 requires semiring<S, value_t<A>>

@@ -3,7 +3,7 @@
 // A B over semirings and under masks on the device, bit for bit as on the cpu.
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
-#include "tulle/op/spgemm_over_device.hpp"
+#include "tulle/op/spgemm_semiring_device.hpp"
 
 #include "cuda/product.hpp"
 #include "support/zoo.hpp"
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
-namespace tulle::test::spgemm_over_test {
+namespace tulle::test::spgemm_semiring_test {
 namespace {
 
 /// Bits, and NaN is NaN.
@@ -37,8 +37,8 @@ testing::AssertionResult same_as(device_matrix const& there, csr<V, I, O> const&
 }
 
 template <class V, class I, class O, class S>
-void expect_over(S const& s, csr<V, I, O> const& a, csr<V, I, O> const& b, csr<V, I, O> const& m,
-                 std::string const& what) {
+void expect_semiring(S const& s, csr<V, I, O> const& a, csr<V, I, O> const& b,
+                     csr<V, I, O> const& m, std::string const& what) {
   device_matrix const there_a = upload(a), there_b = upload(b), there_m = upload(m);
   EXPECT_TRUE(same_as(spgemm(s, there_a, there_b), spgemm(s, a, b))) << what;
   for (bool const complement : {false, true})
@@ -56,7 +56,7 @@ csr<double> some_mask(std::int32_t rows, std::int32_t cols) {
 }
 
 template <class T>
-class cuda_spgemm_over : public testing::Test {};
+class cuda_spgemm_semiring : public testing::Test {};
 template <class V, class I, class O>
 struct types {
   using matrix = csr<V, I, O>;
@@ -64,9 +64,9 @@ struct types {
 using product_types = testing::Types<types<double, std::int32_t, std::int32_t>,
                                      types<float, std::int64_t, std::int64_t>,
                                      types<float, std::int32_t, std::int64_t>>;
-TYPED_TEST_SUITE(cuda_spgemm_over, product_types);
+TYPED_TEST_SUITE(cuda_spgemm_semiring, product_types);
 
-TYPED_TEST(cuda_spgemm_over, has_the_bits_of_the_cpu) {
+TYPED_TEST(cuda_spgemm_semiring, has_the_bits_of_the_cpu) {
   using matrix = typename TypeParam::matrix;
   type_tag const type = owner_traits<matrix>::type;
   std::vector<std::pair<std::string, csr<double>>> all;
@@ -88,10 +88,10 @@ TYPED_TEST(cuda_spgemm_over, has_the_bits_of_the_cpu) {
     any_matrix const any_m = as_type(some_mask(a.rows, b.cols), type);
     matrix const &x = *any_a.template get_if<matrix>(), &y = *any_b.template get_if<matrix>(),
                  &m = *any_m.template get_if<matrix>();
-    expect_over(plus_times(), x, y, m, name + " plus times");
-    expect_over(or_and(), x, y, m, name + " or and");
-    expect_over(min_plus(), x, y, m, name + " min plus");
-    expect_over(plus_pair(), x, y, m, name + " plus pair");
+    expect_semiring(plus_times(), x, y, m, name + " plus times");
+    expect_semiring(or_and(), x, y, m, name + " or and");
+    expect_semiring(min_plus(), x, y, m, name + " min plus");
+    expect_semiring(plus_pair(), x, y, m, name + " plus pair");
   }
 }
 
@@ -128,4 +128,4 @@ TEST(cuda, masks_that_do_not_fit_are_refused) {
 }
 
 } // namespace
-} // namespace tulle::test::spgemm_over_test
+} // namespace tulle::test::spgemm_semiring_test

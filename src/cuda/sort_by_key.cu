@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/instantiate.cuh"
 #include "cuda/order.cuh"
-#include "cuda/turn.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/workspace.cuh"
 
 #include <algorithm>
@@ -180,7 +180,8 @@ void order_by(I lines, I others, O nnz, I const* line, I const* other, I* sorted
 }
 
 template <class I, class O>
-void turn(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm, void* stream) {
+void sort_by_key(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm,
+                 void* stream) {
   scratch<I> const sorted(static_cast<std::size_t>(nnz), stream);
   order_by(lines, nnz, key, sorted.get(), perm, stream);
   launch(gather_kernel<I, O>, blocks_for(nnz), threads, stream, nnz, other,
@@ -218,7 +219,7 @@ TULLE_ORDER(std::int32_t, std::int64_t)
   template void sum_up(I const*, I*, std::size_t, void*, std::size_t&, void*);                     \
   template void count_up(I*, std::size_t, void*);                                                  \
   template bool is_sorted(I const*, I, void*);                                                     \
-  template void turn(I, I, I const*, I const*, I*, I*, I*, void*);                                 \
+  template void sort_by_key(I, I, I const*, I const*, I*, I*, I*, void*);                          \
   template void order_by_count(std::size_t, unsigned*, I*, void*);
 TULLE_TURN(std::int32_t)
 TULLE_TURN(std::int64_t)

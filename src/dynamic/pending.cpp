@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Entries of a compact matrix that come late: kept apart by rows, and put where they belong.
+// Pending entries of a compact matrix: kept apart, sorted by row, and merged into the rows later.
 //
-// Bytes that must move, double with 32-bit indices: 16 read and 16 written for each late entry
+// Bytes that must move, double with 32-bit indices: 16 read and 16 written for each pending entry
 // when more come, and 24 for each entry of the matrix when they are put where they belong.
 #include "tulle/primitive/search.hpp"
 
@@ -11,11 +11,11 @@
 namespace tulle::dynamic {
 
 template <class V, class I>
-std::shared_ptr<late_entries<V, I> const>
+std::shared_ptr<pending_entries<V, I> const>
 joined(dynamic_rows<V, I> const& a, sorted_batch<V, I> const& b, dynamic_options const& o) {
-  std::size_t const before = a.late_count(), n = before + b.n, groups = a.groups();
+  std::size_t const before = a.pending_count(), n = before + b.n, groups = a.groups();
   std::pmr::memory_resource* const memory = o.where.memory;
-  auto const to = std::make_shared<late_entries<V, I>>(late_entries<V, I>{
+  auto const to = std::make_shared<pending_entries<V, I>>(pending_entries<V, I>{
       array<I>(groups + 1, memory), array<I>(n, memory), array<I>(n, memory), array<V>(n, memory)});
   int const parts = detail::parts_for(n, o.where.threads, 1 << 12);
   auto const group_of = [&](int part) { // that of an even share of the batch
@@ -27,7 +27,7 @@ joined(dynamic_rows<V, I> const& a, sorted_batch<V, I> const& b, dynamic_options
   auto const first_of = [](I const* row, std::size_t count, std::size_t group) {
     return primitive::lower_bound(row, count, static_cast<I>(group * group_rows));
   };
-  I const* const row = before ? a.late->row.data() : nullptr;
+  I const* const row = before ? a.pending->row.data() : nullptr;
   detail::parallel(parts, [&](int part) {
     std::size_t g = group_of(part);
     std::size_t const last = group_of(part + 1);
@@ -40,8 +40,8 @@ joined(dynamic_rows<V, I> const& a, sorted_batch<V, I> const& b, dynamic_options
       for (; g <= static_cast<std::size_t>(i) / group_rows; ++g)
         to->ptr[g] = static_cast<I>(p + q);
       to->row[p + q] = i;
-      to->col[p + q] = is_new ? b.col(q) : a.late->col[p];
-      to->val[p + q] = is_new ? b.val(q) : a.late->val[p];
+      to->col[p + q] = is_new ? b.col(q) : a.pending->col[p];
+      to->val[p + q] = is_new ? b.val(q) : a.pending->val[p];
       ++(is_new ? q : p);
       if (is_new)
         b.ask_for(std::min(b.n - 1, q + 32)); // 16: as long
@@ -54,7 +54,7 @@ joined(dynamic_rows<V, I> const& a, sorted_batch<V, I> const& b, dynamic_options
 }
 
 template <class V, class I>
-dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const& l,
+dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, pending_entries<V, I> const& l,
                            dynamic_options const& o) {
   auto const rows = static_cast<std::size_t>(a.rows);
   std::size_t const n = static_cast<std::size_t>(a.row_ptr[rows]) + l.row.size();
@@ -82,7 +82,7 @@ dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const
       std::copy(val + p, val + stop, to.val.data() + p + k);
       p = stop;
     };
-    // Up to the next row that has late ones, and those.
+    // Up to the next row that has pending entries, and those.
     while (i < end) {
       std::size_t const next = k < last ? static_cast<std::size_t>(l.row[k]) : end;
       for (; i < std::min(next + 1, end); ++i)
@@ -98,12 +98,12 @@ dynamic_rows<V, I> settled(dynamic_rows<V, I> const& a, late_entries<V, I> const
   return adopted(std::move(to), o);
 }
 
-#define TULLE_LATE(tag, V, I, O)                                                                   \
-  template std::shared_ptr<late_entries<V, I> const> joined(                                       \
+#define TULLE_PENDING(tag, V, I, O)                                                                \
+  template std::shared_ptr<pending_entries<V, I> const> joined(                                    \
       dynamic_rows<V, I> const&, sorted_batch<V, I> const&, dynamic_options const&);               \
-  template dynamic_rows<V, I> settled(dynamic_rows<V, I> const&, late_entries<V, I> const&,        \
+  template dynamic_rows<V, I> settled(dynamic_rows<V, I> const&, pending_entries<V, I> const&,     \
                                       dynamic_options const&);
-TULLE_TYPES(TULLE_LATE)
-#undef TULLE_LATE
+TULLE_TYPES(TULLE_PENDING)
+#undef TULLE_PENDING
 
 } // namespace tulle::dynamic

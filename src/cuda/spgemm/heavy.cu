@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Few rows of C with many products in a window of columns: the hubs of a small graph, which a warp
-// would take one row of B after the other, with all other rows done long before. Here a block has
-// the products of many rows of B at hand, and a sum for each column of the window. Products that
-// fall on one column take turns, in the order of A's row.
+// Few rows of C with many products in a window of columns: the long rows of a small graph, which a
+// warp would take one row of B after the other, with all other rows done long before. Here a block
+// has the products of many rows of B at hand, and a sum for each column of the window. Products
+// that fall on one column take turns, in the order of A's row.
 #include "cuda/cub.cuh"
-#include "cuda/spgemm/hub.cuh"
+#include "cuda/spgemm/heavy.cuh"
 #include "cuda/spgemm/short.cuh"
 #include "cuda/types.hpp"
 
@@ -14,58 +14,58 @@ namespace {
 
 // rmat of 2^10, 2^12, 2^13 and 2^14 rows on an H200 with memory kept, ms: .32 .52 .82 1.59, with
 // 256 threads .34 .57 .93 1.91, with 1024 .35 .54 .83 1.59; all windows .57 1.48 2.33 4.30.
-constexpr int hub_threads = 512;
-constexpr int hub_warps = hub_threads / 32;
-// So many at any rate, or up to an eighth of the rows if that is no more than many_hubs: two blocks
-// a multiprocessor are few where all rows are long.
-constexpr std::size_t few_hubs = 2 * 132, many_hubs = 8 * 132;
+constexpr int heavy_threads = 512;
+constexpr int heavy_warps = heavy_threads / 32;
+// So many at any rate, or up to an eighth of the rows if that is no more than many_heavy: two
+// blocks a multiprocessor are few where all rows are long.
+constexpr std::size_t few_heavy = 2 * 132, many_heavy = 8 * 132;
 constexpr int in_flight = 4;      // columns of a thread
 constexpr unsigned rounds = 4096; // until claims begin anew
 constexpr unsigned unclaimed = ~0u, claimed = ~0u - 1;
-static_assert(rounds * hub_threads <= claimed);
+static_assert(rounds * heavy_threads <= claimed);
 
 template <class I>
 struct extent_room {
-  extent<I> of_warp[hub_warps];
+  extent<I> of_warp[heavy_warps];
 };
 /// The columns that C's row may have, by a block.
 template <class I, class O>
 __device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b,
                                 extent_room<I>& room) {
   int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  O const share = (end - begin + hub_warps - 1) / hub_warps;
+  O const share = (end - begin + heavy_warps - 1) / heavy_warps;
   O const from = begin + min(static_cast<O>(warp) * share, end - begin);
   extent<I> const e = columns_of(from, from + min(share, end - from), a, b, lane);
   if (lane == 0)
     room.of_warp[warp] = e;
   __syncthreads();
   extent<I> all = room.of_warp[0];
-  for (int w = 1; w < hub_warps; ++w)
+  for (int w = 1; w < heavy_warps; ++w)
     all = {min(all.low, room.of_warp[w].low), max(all.high, room.of_warp[w].high)};
   return all;
 }
 
 /// A block a row. Shared: a bit a column.
 template <class I, class O>
-__global__ void __launch_bounds__(hub_threads)
-    hub_count_kernel(pattern<I, O> a, pattern<I, O> b, I const* list, O* counts) {
-  extern __shared__ unsigned hub_bits[];
-  __shared__ terms_room<hub_threads, char, O> room;
+__global__ void __launch_bounds__(heavy_threads)
+    heavy_count_kernel(pattern<I, O> a, pattern<I, O> b, I const* list, O* counts) {
+  extern __shared__ unsigned heavy_bits[];
+  __shared__ terms_room<heavy_threads, char, O> room;
   __shared__ extent_room<I> extents;
   int const t = threadIdx.x;
   I const i = list[blockIdx.x];
   O const begin = a.ptr[i], end = a.ptr[i + 1];
   extent<I> const e = columns_of(begin, end, a, b, extents);
   auto const words = static_cast<unsigned>(e.words());
-  for (unsigned k = t; k < words; k += hub_threads)
-    hub_bits[k] = 0;
-  each_chunk<hub_threads, false>(
+  for (unsigned k = t; k < words; k += heavy_threads)
+    heavy_bits[k] = 0;
+  each_chunk<heavy_threads, false>(
       begin, end, a, static_cast<char const*>(nullptr), b, room, [&](int products) {
-        for (int first = t; first < products; first += hub_threads * in_flight) {
+        for (int first = t; first < products; first += heavy_threads * in_flight) {
           I column[in_flight];
 #pragma unroll
           for (int u = 0; u < in_flight; ++u) {
-            int const q = first + u * hub_threads;
+            int const q = first + u * heavy_threads;
             column[u] = q < products ? b.col[room.start[row_of(room, q)] + q] : I(-1);
           }
 #pragma unroll
@@ -75,33 +75,34 @@ __global__ void __launch_bounds__(hub_threads)
             // Neighbours, which mostly come together, are in different words.
             auto const j = static_cast<unsigned>(column[u] - e.low);
             unsigned const bit = 1u << j / words;
-            if ((hub_bits[j % words] & bit) == 0)
-              atomicOr(hub_bits + j % words, bit);
+            if ((heavy_bits[j % words] & bit) == 0)
+              atomicOr(heavy_bits + j % words, bit);
           }
         }
       });
   int n = 0;
-  for (unsigned k = t; k < words; k += hub_threads)
-    n += __popc(hub_bits[k]);
-  n = block_reduce<hub_threads>(n, room.scan);
+  for (unsigned k = t; k < words; k += heavy_threads)
+    n += __popc(heavy_bits[k]);
+  n = block_reduce<heavy_threads>(n, room.scan);
   if (t == 0)
     counts[i] = n;
 }
 
 template <class V, class I, class O>
-struct hub_room {
-  terms_room<hub_threads, V, O> terms;
+struct heavy_room {
+  terms_room<heavy_threads, V, O> terms;
   extent_room<I> extents;
 };
 
 /// Values, and columns where they are wanted. Shared: a sum and a claim a column. What is to be
 /// added next is under way while products are added.
 template <class V, class I, class O>
-__global__ void __launch_bounds__(hub_threads)
-    hub_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val, I const* list,
-                    O const* c_ptr, I* c_col, V* c_val, bool with_columns, int most) {
-  extern __shared__ double hub_memory[];
-  auto& memory = *reinterpret_cast<hub_room<V, I, O>*>(hub_memory);
+__global__ void __launch_bounds__(heavy_threads)
+    heavy_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
+                      I const* list, O const* c_ptr, I* c_col, V* c_val, bool with_columns,
+                      int most) {
+  extern __shared__ double heavy_memory[];
+  auto& memory = *reinterpret_cast<heavy_room<V, I, O>*>(heavy_memory);
   auto& room = memory.terms;
   V* const sum = reinterpret_cast<V*>(&memory + 1);
   auto* const claim = reinterpret_cast<unsigned*>(sum + most);
@@ -110,12 +111,12 @@ __global__ void __launch_bounds__(hub_threads)
   O const begin = a.ptr[i], end = a.ptr[i + 1];
   extent<I> const e = columns_of(begin, end, a, b, memory.extents);
   int const width = static_cast<int>(e.high - e.low) + 1;
-  for (int k = t; k < width; k += hub_threads) {
+  for (int k = t; k < width; k += heavy_threads) {
     sum[k] = nothing<V>();
     claim[k] = unclaimed;
   }
   unsigned round = rounds;
-  each_chunk<hub_threads, true>(begin, end, a, a_val, b, room, [&](int products) {
+  each_chunk<heavy_threads, true>(begin, end, a, a_val, b, room, [&](int products) {
     I column = 0;
     V factor = V(0), x = V(0);
     auto const load = [&](int q) {
@@ -128,15 +129,15 @@ __global__ void __launch_bounds__(hub_threads)
       factor = room.factor[r];
     };
     load(t);
-    for (int first = 0; first < products; first += hub_threads) {
+    for (int first = 0; first < products; first += heavy_threads) {
       bool const has_product = first + t < products;
       int const to = has_product ? static_cast<int>(column - e.low) : 0;
       V const product = factor * x;
-      load(first + hub_threads + t);
-      add_in_turns<hub_threads>(has_product, to, product, claim, round, sum, [&] {
+      load(first + heavy_threads + t);
+      add_in_turns<heavy_threads>(has_product, to, product, claim, round, sum, [&] {
         if (round != 0)
           return;
-        for (int k = t; k < width; k += hub_threads)
+        for (int k = t; k < width; k += heavy_threads)
           if (claim[k] != unclaimed)
             claim[k] = claimed;
         round = rounds;
@@ -147,17 +148,17 @@ __global__ void __launch_bounds__(hub_threads)
   O const at = c_ptr[i];
   if (!with_columns) {
     int const n = static_cast<int>(c_ptr[i + 1] - at);
-    for (int k = t; k < n; k += hub_threads)
+    for (int k = t; k < n; k += heavy_threads)
       (c_val + at)[k] = sum[static_cast<int>((c_col + at)[k] - e.low)];
     return;
   }
   // A warp each share of the columns.
-  int const share = (width + hub_threads - 1) / hub_threads * 32;
+  int const share = (width + heavy_threads - 1) / heavy_threads * 32;
   int const from = min(warp * share, width), stop = min(from + share, width);
   int n = 0;
   for (int k = from + lane; k < stop; k += 32)
     n += claim[k] != unclaimed;
-  int place = block_exclusive_scan<hub_threads>(n, room.scan);
+  int place = block_exclusive_scan<heavy_threads>(n, room.scan);
   place = __shfl_sync(whole_warp, place, 0);
   for (int first = from; first < stop; first += 32) {
     int const k = first + lane;
@@ -174,48 +175,48 @@ __global__ void __launch_bounds__(hub_threads)
 
 /// Columns of the widest; a multiple of two.
 int most_columns(cuda_product const& p) {
-  return static_cast<int>(ceil_div(p.all.widest_hub, 2ull) * 2);
+  return static_cast<int>(ceil_div(p.all.widest_heavy, 2ull) * 2);
 }
-std::size_t hub_bytes(cuda_product const& p, std::size_t value_bytes) {
-  return sizeof(hub_room<double, std::int64_t, std::uint64_t>) +
+std::size_t heavy_bytes(cuda_product const& p, std::size_t value_bytes) {
+  return sizeof(heavy_room<double, std::int64_t, std::uint64_t>) +
          static_cast<std::size_t>(most_columns(p)) * (value_bytes + sizeof(unsigned));
 }
 
 } // namespace
 
-bool takes_hubs(cuda_product const& p, std::size_t rows, std::size_t value_bytes) {
-  if (rows_in(p, row_bin::hub) > std::max(few_hubs, std::min(many_hubs, rows / 8)))
+bool takes_heavy(cuda_product const& p, std::size_t rows, std::size_t value_bytes) {
+  if (rows_in(p, row_bin::heavy) > std::max(few_heavy, std::min(many_heavy, rows / 8)))
     return false;
   int device = 0, most = 0;
   TULLE_CUDA(cudaGetDevice, &device);
   TULLE_CUDA(cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  return hub_bytes(p, value_bytes) <= static_cast<std::size_t>(most);
+  return heavy_bytes(p, value_bytes) <= static_cast<std::size_t>(most);
 }
 
 template <class I, class O>
-void count_hubs(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
-  launch_shared(hub_count_kernel<I, O>, rows_in(p, row_bin::hub), hub_threads,
-                ceil_div(p.all.widest_hub, 1024ull) * 32 * sizeof(unsigned), p.stream, a, b,
-                listed<I>(p, row_bin::hub), counts);
+void count_heavy(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
+  launch_shared(heavy_count_kernel<I, O>, rows_in(p, row_bin::heavy), heavy_threads,
+                ceil_div(p.all.widest_heavy, 1024ull) * 32 * sizeof(unsigned), p.stream, a, b,
+                listed<I>(p, row_bin::heavy), counts);
 }
 
 template <class V, class I, class O>
-void fill_hubs(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
-               O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
-  launch_shared(hub_fill_kernel<V, I, O>, rows_in(p, row_bin::hub), hub_threads,
-                hub_bytes(p, sizeof(V)), p.stream, a, a.val, b, b.val, listed<I>(p, row_bin::hub),
-                c_ptr, c_col, c_val, with_columns, most_columns(p));
+void fill_heavy(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
+  launch_shared(heavy_fill_kernel<V, I, O>, rows_in(p, row_bin::heavy), heavy_threads,
+                heavy_bytes(p, sizeof(V)), p.stream, a, a.val, b, b.val,
+                listed<I>(p, row_bin::heavy), c_ptr, c_col, c_val, with_columns, most_columns(p));
 }
 
-#define TULLE_COUNT_HUBS(I, O)                                                                     \
-  template void count_hubs(cuda_product const&, pattern<I, O> const&, pattern<I, O> const&, O*);
-TULLE_COUNT_HUBS(std::int32_t, std::uint32_t)
-TULLE_COUNT_HUBS(std::int64_t, std::uint64_t)
-TULLE_COUNT_HUBS(std::int32_t, std::uint64_t)
-#define TULLE_FILL_HUBS(tag, V, I, O)                                                              \
-  template void fill_hubs(cuda_product const&, operand<V, I, unsigned_t<O>> const&,                \
-                          operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*,       \
-                          bool);
-TULLE_PRODUCT_TYPES(TULLE_FILL_HUBS)
+#define TULLE_COUNT_HEAVY(I, O)                                                                    \
+  template void count_heavy(cuda_product const&, pattern<I, O> const&, pattern<I, O> const&, O*);
+TULLE_COUNT_HEAVY(std::int32_t, std::uint32_t)
+TULLE_COUNT_HEAVY(std::int64_t, std::uint64_t)
+TULLE_COUNT_HEAVY(std::int32_t, std::uint64_t)
+#define TULLE_FILL_HEAVY(tag, V, I, O)                                                             \
+  template void fill_heavy(cuda_product const&, operand<V, I, unsigned_t<O>> const&,               \
+                           operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*,      \
+                           bool);
+TULLE_PRODUCT_TYPES(TULLE_FILL_HEAVY)
 
 } // namespace tulle::simt

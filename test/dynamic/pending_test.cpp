@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Entries that come late: apart from their rows, and seen by all.
+// Pending entries: stored apart from their rows, and seen by every operation.
 #include "tulle/op/spmm.hpp"
 #include "tulle/op/spmv.hpp"
 
@@ -12,7 +12,7 @@
 #include <limits>
 #include <utility>
 
-namespace tulle::test::late_test {
+namespace tulle::test::pending_test {
 namespace {
 
 using matrix = dynamic_csr<double>;
@@ -22,7 +22,7 @@ constexpr std::int32_t rows = 3000, cols = 2000;
 
 dynamic_options from_one() {
   dynamic_options o;
-  o.late_from = 1;
+  o.pending_from = 1;
   return o;
 }
 
@@ -31,16 +31,16 @@ entries some(std::size_t n, unsigned seed, std::int32_t of_rows = rows) {
   return random_batch<double, std::int32_t>(random, of_rows, cols, n);
 }
 
-/// What there is, a matrix of it, and what came late to it, twice.
-struct late_matrix {
+/// What there is, a matrix of it, and two batches of pending entries.
+struct pending_matrix {
   model<double, std::int32_t> m{rows, cols, {}};
   matrix d{rows, cols, from_one()};
 
-  explicit late_matrix(std::size_t n, std::size_t late) {
+  explicit pending_matrix(std::size_t n, std::size_t pending) {
     add(some(n, 1));
-    EXPECT_EQ(d.shape().late, 0u);
-    add(some(late / 2, 2, rows / 3)); // groups that have none, too
-    add(some(late - late / 2, 3, rows / 3));
+    EXPECT_EQ(d.shape().pending, 0u);
+    add(some(pending / 2, 2, rows / 3)); // groups that have none, too
+    add(some(pending - pending / 2, 3, rows / 3));
   }
   void add(entries const& e) {
     d.insert(e.row, e.col, e.val);
@@ -48,10 +48,10 @@ struct late_matrix {
   }
 };
 
-TEST(dynamic_late, entries_stay_apart_and_everybody_sees_them) {
-  late_matrix a(60000, 300);
+TEST(dynamic_pending, entries_stay_apart_and_everybody_sees_them) {
+  pending_matrix a(60000, 300);
   auto const s = a.d.shape();
-  EXPECT_EQ(s.late, 300u);
+  EXPECT_EQ(s.pending, 300u);
   EXPECT_EQ(s.entries, 60300u);
   EXPECT_FALSE(s.compact);
   a.d.validate();
@@ -67,19 +67,19 @@ TEST(dynamic_late, entries_stay_apart_and_everybody_sees_them) {
     ASSERT_EQ(a.d.at(place.first, place.second), v);
   auto const frozen = a.d.freeze();
   EXPECT_EQ(frozen.as_csr().to_csr(), expected);
-  EXPECT_EQ(a.d.shape().late, 0u);
+  EXPECT_EQ(a.d.shape().pending, 0u);
   a.add(some(40, 4));
-  EXPECT_EQ(a.d.shape().late, 40u);
+  EXPECT_EQ(a.d.shape().pending, 40u);
   EXPECT_EQ(seen.to_csr(), expected); // as it was
 }
 
-TEST(dynamic_late, entries_go_where_they_belong_when_they_are_many) {
-  late_matrix a(60000, 300);
+TEST(dynamic_pending, entries_go_where_they_belong_when_they_are_many) {
+  pending_matrix a(60000, 300);
   auto const apart = [&](std::size_t n, unsigned seed) {
     a.add(some(n, seed));
     a.d.validate();
     EXPECT_EQ(a.d.to_csr(), a.m.to_csr());
-    return a.d.shape().late;
+    return a.d.shape().pending;
   };
   EXPECT_EQ(apart(200, 5), 500u);
   EXPECT_EQ(apart(230, 6), 730u);
@@ -91,23 +91,23 @@ TEST(dynamic_late, entries_go_where_they_belong_when_they_are_many) {
   EXPECT_EQ(a.d.shape().chunks, 1u);
 }
 
-TEST(dynamic_late, other_changes_find_them) {
+TEST(dynamic_pending, other_changes_find_them) {
   entries const e = some(500, 11);
   auto const check = [&](char const* what, auto&& f) {
-    late_matrix a(60000, 300);
+    pending_matrix a(60000, 300);
     f(a.d, a.m);
     a.d.validate();
     EXPECT_EQ(a.d.to_csr(), a.m.to_csr()) << what;
-    EXPECT_EQ(a.d.shape().late, 0u) << what;
+    EXPECT_EQ(a.d.shape().pending, 0u) << what;
   };
   check("assign", [&](auto& d, auto& m) {
     d.assign(e.row, e.col, e.val);
     m.assign(e);
   });
   check("erase", [&](auto& d, auto& m) {
-    entries const late = some(150, 2, rows / 3);
-    d.erase(late.row, late.col);
-    m.erase(late);
+    entries const pending = some(150, 2, rows / 3);
+    d.erase(pending.row, pending.col);
+    m.erase(pending);
   });
   check("scale_rows", [&](auto& d, auto& m) {
     entries const few = some(20, 12, rows / 3);
@@ -125,9 +125,9 @@ TEST(dynamic_late, other_changes_find_them) {
 }
 
 // Some in each of several parts that threads have; y is not read where it need not be.
-TEST(dynamic_late, products_have_the_same_bits_for_every_number_of_threads) {
-  late_matrix grown(400000, 20000);
-  EXPECT_EQ(grown.d.shape().late, 20000u);
+TEST(dynamic_pending, products_have_the_same_bits_for_every_number_of_threads) {
+  pending_matrix grown(400000, 20000);
+  EXPECT_EQ(grown.d.shape().pending, 20000u);
   csr<double> const a = grown.m.to_csr();
   any_matrix const any = a;
   std::vector<double> const x = roughs(static_cast<std::size_t>(cols), 3);
@@ -154,7 +154,7 @@ TEST(dynamic_late, products_have_the_same_bits_for_every_number_of_threads) {
 
 // Each row's own are added when the row is there, also where it is cut into pieces that several
 // threads have: as if they came behind all rows.
-TEST(dynamic_late, products_add_them_to_rows_that_are_done) {
+TEST(dynamic_pending, products_add_them_to_rows_that_are_done) {
   constexpr std::int32_t many = 1 << 16, wide = 50000;
   for (bool const is_uneven : {false, true}) {
     std::vector<std::int32_t> lengths(many, 4);
@@ -166,21 +166,21 @@ TEST(dynamic_late, products_add_them_to_rows_that_are_done) {
       lengths[static_cast<std::size_t>(i)] = 20000 + i % 1000;
     csr<double> const a = rough(from_lengths(wide, lengths));
     EXPECT_NE(spmv_plan(a.view()).path().find(is_uneven ? "segments" : "rows"), std::string::npos);
-    entries late;
+    entries pending;
     for (std::int32_t i = 0; i < many; i += 61)
-      late.add(i, i * 7 % wide, std::sin(i));
+      pending.add(i, i * 7 % wide, std::sin(i));
     for (std::int32_t const i : ends)
       for (std::int32_t k = 0; k < 3; ++k)
-        late.add(i, (i + k) % wide, std::cos(i + k));
+        pending.add(i, (i + k) % wide, std::cos(i + k));
     auto d = matrix::from_csr(a.view(), from_one());
-    d.insert(late.row, late.col, late.val);
-    ASSERT_EQ(d.shape().late, late.row.size());
+    d.insert(pending.row, pending.col, pending.val);
+    ASSERT_EQ(d.shape().pending, pending.row.size());
     std::vector<double> const x = roughs(wide, 3), start = roughs(many, 4);
     std::vector<double> expected = start;
     spmv(1.5, a.view(), x, -.5, expected);
-    for (std::size_t k = 0; k < late.row.size(); ++k) { // those of a row in their order
-      auto const i = static_cast<std::size_t>(late.row[k]);
-      expected[i] += 1.5 * (late.val[k] * x[static_cast<std::size_t>(late.col[k])]);
+    for (std::size_t k = 0; k < pending.row.size(); ++k) { // those of a row in their order
+      auto const i = static_cast<std::size_t>(pending.row[k]);
+      expected[i] += 1.5 * (pending.val[k] * x[static_cast<std::size_t>(pending.col[k])]);
     }
     for (int const threads : {1, 2, 3, 8}) {
       std::vector<double> y = start;
@@ -190,11 +190,11 @@ TEST(dynamic_late, products_add_them_to_rows_that_are_done) {
   }
 }
 
-TEST(dynamic_late, products_keep_to_the_limit_of_their_workspace) {
-  late_matrix const late(60000, 300);
-  auto const kept = matrix::from_csr(borrowed(late.m.to_csr()), in_rows());
+TEST(dynamic_pending, products_keep_to_the_limit_of_their_workspace) {
+  pending_matrix const pending(60000, 300);
+  auto const kept = matrix::from_csr(borrowed(pending.m.to_csr()), in_rows());
   std::vector<double> const x(cols, 1), before(rows, 3);
-  for (matrix const* const d : {&late.d, &kept}) {
+  for (matrix const* const d : {&pending.d, &kept}) {
     std::vector<double> y = before;
     EXPECT_TRUE(fails_with(errc::out_of_memory, {"workspace", "limit", "1"},
                            [&] { spmv(cpu{.workspace_limit = 1}, 1.0, *d, x, 0.0, y); }));
@@ -202,7 +202,7 @@ TEST(dynamic_late, products_keep_to_the_limit_of_their_workspace) {
   }
 }
 
-TEST(dynamic_late, products_are_not_written_into_the_matrix) {
+TEST(dynamic_pending, products_are_not_written_into_the_matrix) {
   csr<double> a = from_lengths(cols, std::vector<std::int32_t>(rows, 5));
   csr<double> const before = a;
   double* const val = a.val.data();
@@ -213,7 +213,7 @@ TEST(dynamic_late, products_are_not_written_into_the_matrix) {
   }));
   EXPECT_EQ(d.to_csr(), before.to_csr());
   d.insert(5, 6, 1);
-  EXPECT_EQ(d.shape().late, 1u);
+  EXPECT_EQ(d.shape().pending, 1u);
   csr<double> const grown = d.to_csr();
   EXPECT_TRUE(fails_with(errc::bad_structure, {"C overlaps", "arrays of A"}, [&] {
     spmm(1.0, d, row_major(x.data(), cols, 1), 0.0, row_major(val, rows, 1));
@@ -221,7 +221,7 @@ TEST(dynamic_late, products_are_not_written_into_the_matrix) {
   EXPECT_EQ(d.to_csr(), grown);
 }
 
-TEST(dynamic_late, the_matrix_is_the_same_for_every_number_of_threads) {
+TEST(dynamic_pending, the_matrix_is_the_same_for_every_number_of_threads) {
   std::vector<entries> found;
   std::vector<dynamic_shape> shapes;
   for (int const threads : {1, 2, 7}) {
@@ -237,14 +237,14 @@ TEST(dynamic_late, the_matrix_is_the_same_for_every_number_of_threads) {
   }
   for (std::size_t k = 0; k < found.size(); ++k) {
     EXPECT_TRUE(found[k] == found[k % 12]) << k;
-    EXPECT_EQ(shapes[k].late, shapes[k % 12].late);
+    EXPECT_EQ(shapes[k].pending, shapes[k % 12].pending);
     EXPECT_EQ(shapes[k].compact, shapes[k % 12].compact);
   }
 }
 
-TEST(dynamic_late, products_with_dense_matrices_have_them) {
-  late_matrix const grown(100000, 6000);
-  EXPECT_EQ(grown.d.shape().late, 6000u);
+TEST(dynamic_pending, products_with_dense_matrices_have_them) {
+  pending_matrix const grown(100000, 6000);
+  EXPECT_EQ(grown.d.shape().pending, 6000u);
   constexpr std::size_t width = 13, m = rows, n = cols;
   auto const b = integers(n * width, 1);
   std::vector<double> expected(m * width, -1);
@@ -270,8 +270,8 @@ TEST(dynamic_late, products_with_dense_matrices_have_them) {
   }
 }
 
-// Rows cut into pieces, which reach over what is late or are all of it; empty rows and groups.
-TEST(dynamic_late, products_with_dense_matrices_have_those_of_long_rows) {
+// Rows cut into pieces, which reach over pending entries or are all of them; empty rows and groups.
+TEST(dynamic_pending, products_with_dense_matrices_have_those_of_long_rows) {
   constexpr std::int32_t many = 3000, wide = 12000;
   std::vector<std::int32_t> lengths(many, 100);
   std::fill(lengths.begin() + 500, lengths.begin() + 1300, 0);
@@ -280,12 +280,12 @@ TEST(dynamic_late, products_with_dense_matrices_have_those_of_long_rows) {
   lengths[many - 1] = 10;
   csr<double> const a = from_lengths(wide, lengths);
   auto d = matrix::from_csr(a.view(), from_one());
-  entries late;
+  entries pending;
   for (std::int32_t const i : {0, 7, 8, 9, 600, 1299, 1300, many - 1})
     for (std::int32_t k = 0; k < (i == 9 ? 9500 : 200); ++k)
-      late.add(i, (i + k * 7) % wide, k % 5 + 1.);
-  d.insert(late.row, late.col, late.val);
-  ASSERT_EQ(d.shape().late, late.row.size());
+      pending.add(i, (i + k * 7) % wide, k % 5 + 1.);
+  d.insert(pending.row, pending.col, pending.val);
+  ASSERT_EQ(d.shape().pending, pending.row.size());
   csr<double> const all = d.to_csr();
   for (std::size_t const width : {1, 8, 70}) {
     auto const b = integers(wide * width, 1);
@@ -300,7 +300,7 @@ TEST(dynamic_late, products_with_dense_matrices_have_those_of_long_rows) {
   }
 }
 
-TEST(dynamic_late, a_pool_has_a_limit_for_them_too) {
+TEST(dynamic_pending, a_pool_has_a_limit_for_them_too) {
   dynamic_options o = from_one();
   o.limit = 60100;
   matrix d(rows, cols, o);
@@ -311,11 +311,11 @@ TEST(dynamic_late, a_pool_has_a_limit_for_them_too) {
   EXPECT_EQ(d.shape().entries, 60000u);
   d.insert(std::span(more.row).first(90), std::span(more.col).first(90),
            std::span(more.val).first(90));
-  EXPECT_EQ(d.shape().late, 90u);
+  EXPECT_EQ(d.shape().pending, 90u);
   d.scale_rows(std::span(more.row).first(1), std::span(more.val).first(1)); // no room for slack
   EXPECT_EQ(d.shape().entries, 60090u);
   EXPECT_TRUE(d.shape().compact);
 }
 
 } // namespace
-} // namespace tulle::test::late_test
+} // namespace tulle::test::pending_test

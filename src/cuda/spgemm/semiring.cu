@@ -6,7 +6,7 @@
 // order of A's row, each from the first to the last column of its places; an entry's place is found
 // by a search. No semiring has a zero here: the first product is taken as it is.
 #include "cuda/primitive/search.cuh"
-#include "cuda/spgemm/over.cuh"
+#include "cuda/spgemm/semiring.cuh"
 #include "cuda/spgemm/small.cuh"
 #include "cuda/spgemm/window.cuh"
 #include "cuda/types.hpp"
@@ -16,23 +16,23 @@ namespace {
 
 using number = unsigned long long;
 
-constexpr int over_places = 1024; // others were not tried
+constexpr int semiring_places = 1024; // others were not tried
 
 template <class S, class V, class I, class O>
 __global__ void __launch_bounds__(32)
-    over_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val, pattern<I, O> t,
-                number const* jobs, V* val, std::uint8_t* has, bool is_asked) {
-  __shared__ V sum[over_places];
-  __shared__ I col[over_places];
-  __shared__ std::uint8_t is_there[over_places];
+    semiring_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
+                    pattern<I, O> t, number const* jobs, V* val, std::uint8_t* has, bool is_asked) {
+  __shared__ V sum[semiring_places];
+  __shared__ I col[semiring_places];
+  __shared__ std::uint8_t is_there[semiring_places];
   constexpr S s;
   int const lane = threadIdx.x;
   number const job = blockIdx.x;
   auto const row =
       static_cast<std::size_t>(upper_bound(jobs, static_cast<long long>(t.rows) + 1, job) - 1);
-  O const first = t.ptr[row] + static_cast<O>(job - jobs[row]) * over_places;
+  O const first = t.ptr[row] + static_cast<O>(job - jobs[row]) * semiring_places;
   O const rest = t.ptr[row + 1] - first;
-  int const n = rest < over_places ? static_cast<int>(rest) : over_places;
+  int const n = rest < semiring_places ? static_cast<int>(rest) : semiring_places;
   for (int k = lane; k < n; k += 32) {
     col[k] = t.col[first + k];
     sum[k] = V(0);
@@ -93,15 +93,15 @@ void with_semiring(semiring_kind s, F&& f) {
 } // namespace
 
 template <class V, class I, class O>
-void fill_over(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
-               pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked) {
+void fill_semiring(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                   pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked) {
   auto const rows = static_cast<std::size_t>(t.rows);
   bool const has_bins = !is_asked && p.all.products != 0;
   scratch<number> const jobs(rows + 1, p.stream);
   each(rows, p.stream, [=, bins = p.bins, count = jobs.get()] __device__(std::size_t i) {
     bool const is_filled = has_bins && bins[i] <= row_bin::small;
     number const places = is_filled ? 0 : t.ptr[i + 1] - t.ptr[i];
-    count[i] = (places + over_places - 1) / over_places;
+    count[i] = (places + semiring_places - 1) / semiring_places;
   });
   to_pointers(jobs.get(), rows, p.stream);
   auto const all = last_of(static_cast<number const*>(jobs.get()), rows, p.stream);
@@ -113,7 +113,7 @@ void fill_over(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O
         if (p.group_count != 0)
           fill_windows<S>(p, a, b, t.ptr, t.col, val);
       }
-    launch(over_kernel<S, V, I, O>, all, 32, p.stream, a, a.val, b, b.val, t,
+    launch(semiring_kernel<S, V, I, O>, all, 32, p.stream, a, a.val, b, b.val, t,
            static_cast<number const*>(jobs.get()), val, has, is_asked);
   });
 }
@@ -162,12 +162,12 @@ device_csr<V, I, O> leave(device_csr<V, I, O> const& t, V const* val, std::uint8
 TULLE_OUTSIDE(std::int32_t, std::uint32_t)
 TULLE_OUTSIDE(std::int64_t, std::uint64_t)
 TULLE_OUTSIDE(std::int32_t, std::uint64_t)
-#define TULLE_OVER(tag, V, I, O)                                                                   \
-  template void fill_over(cuda_product const&, operand<V, I, unsigned_t<O>> const&,                \
-                          operand<V, I, unsigned_t<O>> const&, pattern<I, unsigned_t<O>> const&,   \
-                          V*, std::uint8_t*, bool);                                                \
+#define TULLE_SEMIRING(tag, V, I, O)                                                               \
+  template void fill_semiring(cuda_product const&, operand<V, I, unsigned_t<O>> const&,            \
+                              operand<V, I, unsigned_t<O>> const&,                                 \
+                              pattern<I, unsigned_t<O>> const&, V*, std::uint8_t*, bool);          \
   template device_csr<V, I, O> leave(device_csr<V, I, O> const&, V const*, std::uint8_t const*,    \
                                      result const&);
-TULLE_PRODUCT_TYPES(TULLE_OVER)
+TULLE_PRODUCT_TYPES(TULLE_SEMIRING)
 
 } // namespace tulle::simt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a product adds for entries behind the first segments of rows.
+// Products of overflow entries: those that stand in a row's slack or in a later segment.
 #pragma once
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/primitive/arrive.cuh"
@@ -22,10 +22,10 @@ __noinline__ __device__ void look_for_pairs(fragments<V, I> const& a, V const* x
   for (int e = threadIdx.x; e < n; e += threads) {
     I const k = k0 + e;
     std::size_t const i = static_cast<std::size_t>(r0 + upper_bound(a.first + r0, r1 - r0, k)) - 1;
-    I const length = a.first[i + 1] - a.first[i], behind = a.length[i] - length;
+    I const length = a.first[i + 1] - a.first[i], overflow = a.length[i] - length;
     I p = whose_partner(k - a.first[i], length);
-    for (int turn = 0; turn < most_turns && p < behind; ++turn, p += length) {
-      I const from = a.place_behind(0, i, p);
+    for (int turn = 0; turn < most_turns && p < overflow; ++turn, p += length) {
+      I const from = a.overflow_place(0, i, p);
       product[e] += a.val[from] * x[a.col[from]];
     }
   }
@@ -40,7 +40,7 @@ __noinline__ __device__ void add_to_rows(V alpha, fragments<V, I> const& a, pair
   if (count.is_over(a.pairs.most())) {
     for (I i = r0 + static_cast<I>(threadIdx.x); i < r1; i += threads)
       for (I p = 0; a.first[i] == a.first[i + 1] && p < min(a.length[i], I(most_alone)); ++p) {
-        I const from = a.place_behind(0, i, p);
+        I const from = a.overflow_place(0, i, p);
         y[i] = fma(alpha, a.val[from] * x[a.col[from]], y[i]);
       }
     return;
@@ -61,9 +61,9 @@ __noinline__ __device__ void add_to_rows(V alpha, fragments<V, I> const& a, pair
 
 /// What is added to the products of a share: those of entries whose partners they are. A thread's
 /// first one goes to shared memory while the block multiplies. H200, double, a product with .2 to 1
-/// % behind in times of csr's on poisson2d5 2048, circuit 2000000 and rmat 20: 1.02, 1.04, 1.02; by
-/// registers 1.05, 1.03, 1.02; asked for when all else is done 1.10, 1.05, 1.02. With a tenth
-/// behind 1.02, 1.01, 1.04.
+/// % in overflow, in times of csr's on poisson2d5 2048, circuit 2000000 and rmat
+/// 20: 1.02, 1.04, 1.02; by registers 1.05, 1.03, 1.02; asked for when all else is
+/// done 1.10, 1.05, 1.02. With a tenth in overflow 1.02, 1.01, 1.04.
 template <int threads, class V, class I>
 struct pairs_of_share {
   // For values, what is in x, and partners.
@@ -132,7 +132,7 @@ private:
   }
 };
 
-/// blocks_kernel and segments_kernel of csr, with what rows have behind.
+/// blocks_kernel and segments_kernel of csr, with the overflow entries of their rows.
 template <class V, class I>
 __global__ void __launch_bounds__(row_threads, 8)
     paired_blocks_kernel(V alpha, lines<V, I, I> a, __grid_constant__ fragments<V, I> const f,
@@ -159,8 +159,9 @@ __global__ void __launch_bounds__(each_threads) pair_kernel(fragments<V, I> a) {
   I length = 0, n = 0;
   if (i < static_cast<std::size_t>(a.rows)) {
     length = a.first[i + 1] - a.first[i];
-    I const behind = a.length[i] - length;
-    n = behind < 0 ? 0 : static_cast<I>(min(static_cast<std::size_t>(behind), a.paired(length)));
+    I const overflow = a.length[i] - length;
+    n = overflow < 0 ? 0
+                     : static_cast<I>(min(static_cast<std::size_t>(overflow), a.paired(length)));
   }
   int const lane = threadIdx.x % 32;
   for (unsigned grown = __ballot_sync(whole_warp, n > 0); grown != 0; grown &= grown - 1) {
@@ -168,7 +169,7 @@ __global__ void __launch_bounds__(each_threads) pair_kernel(fragments<V, I> a) {
     I const from = __shfl_sync(whole_warp, length, who), end = __shfl_sync(whole_warp, n, who);
     std::size_t const row = i - lane + who;
     for (I p = lane; p < end; p += 32) {
-      I const at = a.place_behind(0, row, p);
+      I const at = a.overflow_place(0, row, p);
       a.pair(static_cast<I>(row), a.in_first(row), from + p, a.col[at], a.val[at]);
     }
   }
@@ -179,29 +180,29 @@ template <class I>
 struct grown_row {
   I row;
   I begin, places; // of its slack
-  I from, count;   // those entries, of all in slack and behind it
+  I from, count;   // those entries, of all in slack and further segments
 };
 template <class V, class I>
 __device__ grown_row<I> grown(fragments<V, I> const& a, I i) {
-  segment<I> const s = a.behind(0, i);
-  I const length = a.first[i + 1] - a.first[i], behind = a.length[i] - length;
+  segment<I> const s = a.overflow(0, i);
+  I const length = a.first[i + 1] - a.first[i], overflow = a.length[i] - length;
   auto const paired = static_cast<I>(a.paired(length)); // of a row with more
-  return {i, s.begin, s.end - s.begin, paired, behind - paired};
+  return {i, s.begin, s.end - s.begin, paired, overflow - paired};
 }
 
 // Listed rows that a block takes at a time, its threads, and entries that it multiplies at a time.
-constexpr int behind_rows = 128;
-constexpr int behind_threads = 256;
-constexpr int behind_entries = 512;
+constexpr int overflow_rows = 128;
+constexpr int overflow_threads = 256;
+constexpr int overflow_room = 512;
 // The most blocks for the rows of each list.
 constexpr std::size_t listed_blocks = 2112;
 constexpr std::size_t crowded_blocks = 132;
 
 /// Entry p of those, times x.
 template <class V, class I>
-__device__ V term_behind(fragments<V, I> const& a, grown_row<I> const& g, I p, V const* x) {
+__device__ V overflow_term(fragments<V, I> const& a, grown_row<I> const& g, I p, V const* x) {
   p += g.from;
-  I const at = p < g.places ? g.begin + p : a.place_behind(1, g.row, p - g.places);
+  I const at = p < g.places ? g.begin + p : a.overflow_place(1, g.row, p - g.places);
   return a.val[at] * __ldg(x + a.col[at]);
 }
 
@@ -212,31 +213,31 @@ __device__ V term_behind(fragments<V, I> const& a, grown_row<I> const& g, I p, V
 template <class V, class I>
 __device__ void add_listed(V alpha, fragments<V, I> const& a, unsigned k0, unsigned step,
                            unsigned n, V const* x, V* y) {
-  __shared__ grown_row<I> rows[behind_rows];
-  __shared__ int end[behind_rows];
-  __shared__ V term[behind_entries];
+  __shared__ grown_row<I> rows[overflow_rows];
+  __shared__ int end[overflow_rows];
+  __shared__ V term[overflow_room];
   __shared__ block_room<int> scan_room;
   int const t = threadIdx.x;
   std::size_t const k = k0 + t * std::size_t{step};
   grown_row<I> g{};
-  if (t < behind_rows && k < n)
+  if (t < overflow_rows && k < n)
     g = grown(a, a.lists.listed[k]);
   if (g.count > 0 && a.mark[g.row] == is_crowded)
     g.count = 0;
   int const mine = g.count > 0 ? static_cast<int>(g.count) : 0;
-  int const begin = block_exclusive_scan<behind_threads>(mine, scan_room);
-  if (t < behind_rows) {
+  int const begin = block_exclusive_scan<overflow_threads>(mine, scan_room);
+  if (t < overflow_rows) {
     rows[t] = g;
     end[t] = begin + mine;
   }
   __syncthreads();
-  int const all = end[behind_rows - 1];
+  int const all = end[overflow_rows - 1];
   V sum = 0;
-  for (int e0 = 0; e0 < all; e0 += behind_entries) {
-    int const e1 = min(all, e0 + behind_entries);
-    for (int e = e0 + t; e < e1; e += behind_threads) {
-      int const r = upper_bound(end, behind_rows, e);
-      term[e - e0] = term_behind(a, rows[r], static_cast<I>(e - (r > 0 ? end[r - 1] : 0)), x);
+  for (int e0 = 0; e0 < all; e0 += overflow_room) {
+    int const e1 = min(all, e0 + overflow_room);
+    for (int e = e0 + t; e < e1; e += overflow_threads) {
+      int const r = upper_bound(end, overflow_rows, e);
+      term[e - e0] = overflow_term(a, rows[r], static_cast<I>(e - (r > 0 ? end[r - 1] : 0)), x);
     }
     __syncthreads();
     for (int e = max(begin, e0); e < min(begin + mine, e1); ++e)
@@ -249,39 +250,39 @@ __device__ void add_listed(V alpha, fragments<V, I> const& a, unsigned k0, unsig
 
 /// Crowded rows: so many blocks share them, in pieces of as many entries, whatever the blocks. Who
 /// is the last with a piece of a row adds up all of them, in their order. On circuit 2000000 a
-/// tenth behind is 67000 entries in each of three rows: products took .39 ms with a block for each,
-/// .20 so.
+/// tenth in overflow is 67000 entries in each of three rows: products took .39 ms with a block for
+/// each, .20 so.
 template <class V, class I>
 __device__ void add_crowded(V alpha, fragments<V, I> const& a, int blocks, V const* x, V* y) {
-  __shared__ grown_row<I> rows[behind_threads];
-  __shared__ int end[behind_threads]; // pieces
+  __shared__ grown_row<I> rows[overflow_threads];
+  __shared__ int end[overflow_threads]; // pieces
   __shared__ bool is_last;
   __shared__ block_room<int> scan_room;
   __shared__ block_room<V> sum_room;
   row_lists<V, I> const& l = a.lists;
   int const t = threadIdx.x, n = static_cast<int>(l.counts->crowded);
   int before = 0; // pieces of rows before these
-  for (int q0 = 0; q0 < n; q0 += behind_threads) {
+  for (int q0 = 0; q0 < n; q0 += overflow_threads) {
     grown_row<I> g{};
     if (q0 + t < n)
       g = grown(a, l.crowded[q0 + t]);
     int const mine = g.count > 0 ? static_cast<int>(ceil_div(g.count, I(shared_piece))) : 0;
-    int const begin = block_exclusive_scan<behind_threads>(mine, scan_room);
+    int const begin = block_exclusive_scan<overflow_threads>(mine, scan_room);
     rows[t] = g;
     end[t] = begin + mine;
     __syncthreads();
-    int const all = end[behind_threads - 1];
+    int const all = end[overflow_threads - 1];
     for (int e = (static_cast<int>(blockIdx.x) + blocks - before % blocks) % blocks; e < all;
          e += blocks) {
-      int const r = upper_bound(end, behind_threads, e);
+      int const r = upper_bound(end, overflow_threads, e);
       int const first = r > 0 ? end[r - 1] : 0, pieces = end[r] - first;
       I const from = static_cast<I>(e - first) * shared_piece;
       I const to = min(rows[r].count, from + shared_piece);
       V sum = 0;
 #pragma unroll 4
-      for (I p = from + static_cast<I>(t); p < to; p += behind_threads)
-        sum += term_behind(a, rows[r], p, x);
-      sum = block_reduce<behind_threads>(sum, sum_room);
+      for (I p = from + static_cast<I>(t); p < to; p += overflow_threads)
+        sum += overflow_term(a, rows[r], p, x);
+      sum = block_reduce<overflow_threads>(sum, sum_room);
       if (t == 0) {
         l.part[before + e] = sum;
         is_last = arrive(l.ticket + q0 + r) == static_cast<unsigned>(pieces - 1);
@@ -304,21 +305,21 @@ __device__ void add_crowded(V alpha, fragments<V, I> const& a, int blocks, V con
   }
 }
 
-/// Blocks of behind_kernel for each list.
-struct behind_blocks {
+/// Blocks of overflow_kernel for each list.
+struct overflow_blocks {
   unsigned crowded, listed;
 };
 
 /// y += alpha times what rows have that has no partner.
 template <class V, class I>
-__global__ void __launch_bounds__(behind_threads)
-    behind_kernel(V alpha, fragments<V, I> a, behind_blocks blocks, V const* x, V* y) {
+__global__ void __launch_bounds__(overflow_threads)
+    overflow_kernel(V alpha, fragments<V, I> a, overflow_blocks blocks, V const* x, V* y) {
   wait_for_launch_before();
   if (blockIdx.x < blocks.crowded)
     return add_crowded(alpha, a, static_cast<int>(blocks.crowded), x, y);
   // Rows that have most come early in a batch, and so in the list: every block has some of them.
   unsigned const n = a.lists.counts->listed;
-  unsigned const step = max(ceil_div(n, unsigned{behind_rows}), min(n, blocks.listed));
+  unsigned const step = max(ceil_div(n, unsigned{overflow_rows}), min(n, blocks.listed));
   for (unsigned k = blockIdx.x - blocks.crowded; k < step; k += blocks.listed)
     add_listed(alpha, a, k, step, n, x, y);
 }

@@ -22,11 +22,11 @@
 #include "tulle/core/parallel.hpp"
 #include "tulle/op/dense_level1.hpp"
 #include "tulle/op/detail/canonical_operand.hpp"
-#include "tulle/op/spgemm_over.hpp"
+#include "tulle/op/spgemm_semiring.hpp"
 
 namespace tulle {
 
-struct spmv_over_options {
+struct spmv_semiring_options {
   bool accumulate = false; ///< y = y + A x
 };
 
@@ -46,12 +46,12 @@ namespace detail {
 
 /// What spmv over a semiring takes as A.
 template <class A>
-struct over_operand : std::bool_constant<hub_operand<A>> {
+struct semiring_operand : std::bool_constant<hub_operand<A>> {
   static constexpr bool transposed = false;
   static auto const& base(A const& a) { return a; }
 };
 template <class View>
-struct over_operand<transposed_view<View>> : std::bool_constant<hub_operand<View>> {
+struct semiring_operand<transposed_view<View>> : std::bool_constant<hub_operand<View>> {
   static constexpr bool transposed = true;
   static View const& base(transposed_view<View> const& a) { return a.base; }
 };
@@ -85,8 +85,8 @@ V zero_of([[maybe_unused]] S const& s, bool accumulate) {
 }
 
 template <class V>
-void check_over_vectors(std::size_t rows, std::size_t cols, bool transposed,
-                        vector_view<V const> const& x, vector_view<V> const& y) {
+void check_semiring_vectors(std::size_t rows, std::size_t cols, bool transposed,
+                            vector_view<V const> const& x, vector_view<V> const& y) {
   std::size_t const in = transposed ? rows : cols, out = transposed ? cols : rows;
   if (x.size() != in)
     fail(errc::shape_mismatch, "spmv: x has %zu entries but A has %zu %s", x.size(), in,
@@ -101,12 +101,13 @@ void check_over_vectors(std::size_t rows, std::size_t cols, bool transposed,
 }
 
 template <class S, class V, class I, class O, class Mask>
-void spmv_over(where const& w, S const& s, csr_view<V, I, O> a, bool transposed,
-               vector_view<V const> x, vector_view<V> y, Mask const& is_in, spmv_over_options o) {
+void spmv_semiring(where const& w, S const& s, csr_view<V, I, O> a, bool transposed,
+                   vector_view<V const> x, vector_view<V> y, Mask const& is_in,
+                   spmv_semiring_options o) {
   check_host_operand("spmv over a semiring", a, w);
   auto const rows = static_cast<std::size_t>(a.rows);
   auto const cols = static_cast<std::size_t>(a.cols);
-  check_over_vectors<V>(rows, cols, transposed, x, y);
+  check_semiring_vectors<V>(rows, cols, transposed, x, y);
   check_apart("spmv", "y", y, "x", x.data(), x.size());
   V const zero = zero_of<S, V>(s, o.accumulate);
   canonical_operand<V, I, O> const from("spmv over a semiring", a, w);
@@ -144,16 +145,16 @@ void spmv_over(where const& w, S const& s, csr_view<V, I, O> a, bool transposed,
 }
 
 template <class S, class A, class Mask>
-void spmv_over_any(where const& w, S const& s, A const& a, vector_view<value_t<A> const> x,
-                   vector_view<value_t<A>> y, Mask const& is_in, spmv_over_options o) {
-  auto const& base = over_operand<A>::base(a);
+void spmv_semiring_any(where const& w, S const& s, A const& a, vector_view<value_t<A> const> x,
+                       vector_view<value_t<A>> y, Mask const& is_in, spmv_semiring_options o) {
+  auto const& base = semiring_operand<A>::base(a);
   check_apart("spmv", "y", y, view_of(base));
   auto const from = hub_of(base, w.as_cpu());
-  spmv_over(w, s, from.view, over_operand<A>::transposed, x, y, is_in, o);
+  spmv_semiring(w, s, from.view, semiring_operand<A>::transposed, x, y, is_in, o);
 }
 
 template <class S, class A>
-concept semiring_of = over_operand<A>::value && semiring<S, value_t<A>>;
+concept semiring_of = semiring_operand<A>::value && semiring<S, value_t<A>>;
 
 } // namespace detail
 
@@ -161,33 +162,34 @@ concept semiring_of = over_operand<A>::value && semiring<S, value_t<A>>;
 template <class S, class A>
 requires detail::semiring_of<S, A>
 void spmv(where const& w, S const& s, A const& a, vector_view<value_t<A> const> x,
-          vector_view<value_t<A>> y, spmv_over_options o = {}) {
-  detail::spmv_over_any(w, s, a, x, y, detail::no_mask(), o);
+          vector_view<value_t<A>> y, spmv_semiring_options o = {}) {
+  detail::spmv_semiring_any(w, s, a, x, y, detail::no_mask(), o);
 }
 template <class S, class A>
 requires detail::semiring_of<S, A>
 void spmv(S const& s, A const& a, vector_view<value_t<A> const> x, vector_view<value_t<A>> y,
-          spmv_over_options o = {}) {
+          spmv_semiring_options o = {}) {
   spmv(where{}, s, a, x, y, o);
 }
 /// Of it what the mask leaves, which is as long as y.
 template <class T, class S, class A>
 requires detail::semiring_of<S, A>
 void spmv(where const& w, vector_mask<T> const& mask, S const& s, A const& a,
-          vector_view<value_t<A> const> x, vector_view<value_t<A>> y, spmv_over_options o = {}) {
+          vector_view<value_t<A> const> x, vector_view<value_t<A>> y,
+          spmv_semiring_options o = {}) {
   if (mask.base.size() != y.size())
     fail(errc::shape_mismatch, "spmv: the mask has %zu entries but y has %zu", mask.base.size(),
          y.size());
   if (y.size() != 0 && mask.base.data() == nullptr)
     fail(errc::bad_structure, "spmv: the mask is null but has %zu entries", y.size());
   detail::check_apart("spmv", "y", y, "the mask", mask.base.data(), mask.base.size());
-  detail::spmv_over_any(w, s, a, x, y, detail::elements_in<T>{mask.base.data(), mask.complement},
-                        o);
+  detail::spmv_semiring_any(w, s, a, x, y,
+                            detail::elements_in<T>{mask.base.data(), mask.complement}, o);
 }
 template <class T, class S, class A>
 requires detail::semiring_of<S, A>
 void spmv(vector_mask<T> const& mask, S const& s, A const& a, vector_view<value_t<A> const> x,
-          vector_view<value_t<A>> y, spmv_over_options o = {}) {
+          vector_view<value_t<A>> y, spmv_semiring_options o = {}) {
   spmv(where{}, mask, s, a, x, y, o);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Products over semirings where places are known, and what masks leave: over.cu.
+// Products over a semiring on a known pattern, and the entries that a mask keeps: semiring.cu.
 #pragma once
 #include "cuda/convert/convert.cuh"
 #include "cuda/spgemm/pattern.cuh"
@@ -10,8 +10,8 @@ namespace tulle::simt {
 /// val[k], at the k-th place of t: the sum over p's semiring of the products that fall on it.
 /// has[k] says whether any does, where it is asked; where it is not, t has the places of A B.
 template <class V, class I, class O>
-void fill_over(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
-               pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked);
+void fill_semiring(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                   pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked);
 
 /// has[k]: the k-th place of t is none of the mask's.
 template <class I, class O>

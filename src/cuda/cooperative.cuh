@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Launches whose blocks are all on the device at a time, so that they can wait for each other.
+// Cooperative launches: all blocks are resident at once, so they can wait for each other.
 #pragma once
 #include "cuda/instantiate.cuh"
 
@@ -8,24 +8,24 @@
 
 namespace tulle::simt {
 
-/// Like launch(), of blocks that are on the device at a time and wait for each other.
+/// Like launch(), with blocks that are resident at once and may wait for each other.
 template <class... P, class... A>
-void launch_together(void (*kernel)(P...), std::size_t blocks, int threads, void* stream,
-                     A const&... a) {
-  cudaLaunchAttribute together{};
-  together.id = cudaLaunchAttributeCooperative;
-  together.val.cooperative = 1;
+void launch_cooperative(void (*kernel)(P...), std::size_t blocks, int threads, void* stream,
+                        A const&... a) {
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
   cudaLaunchConfig_t how{};
   how.gridDim = dim3(static_cast<unsigned>(blocks));
   how.blockDim = dim3(static_cast<unsigned>(threads));
   how.stream = static_cast<cudaStream_t>(stream);
-  how.attrs = &together;
+  how.attrs = &cooperative;
   how.numAttrs = 1;
   TULLE_CUDA(cudaLaunchKernelEx, &how, kernel, P(a)...);
 }
-/// How many those may be.
+/// The most blocks that a cooperative launch of the kernel may have.
 template <class... P>
-std::size_t most_together(void (*kernel)(P...), int threads) {
+std::size_t most_cooperative(void (*kernel)(P...), int threads) {
   int device = 0, each = 0, of = 0;
   TULLE_CUDA(cudaGetDevice, &device);
   TULLE_CUDA(cudaDeviceGetAttribute, &of, cudaDevAttrMultiProcessorCount, device);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Streams beside one, for launches that need not wait for each other.
+// Further streams of a caller's stream, for launches that need not wait for each other.
 #pragma once
 #include "cuda/check.cuh"
 
@@ -9,31 +9,31 @@
 
 namespace tulle::simt {
 
-/// What stands on the stream comes before all that is put on those beside it; what is put on it
-/// when the fork is gone comes after.
-class fork {
+/// Work already on the stream ends before work on the side streams begins; work put on the stream
+/// after the destructor begins when theirs has ended.
+class side_streams {
 public:
   static constexpr int most = 8, urgent = 3;
 
-  /// With `is_wanted` false there is nothing beside.
-  fork(void* stream, bool is_wanted)
+  /// With `is_wanted` false every side stream is the stream itself.
+  side_streams(void* stream, bool is_wanted)
       : stream_(static_cast<cudaStream_t>(stream)), sides_(is_wanted ? &here() : nullptr) {
     if (sides_)
       TULLE_CUDA(cudaEventRecord, sides_->begin, stream_);
   }
-  ~fork() {
+  ~side_streams() {
     for (int k = 0; k < all; ++k)
       if (used_[k]) {
         cudaEventRecord(sides_->end[k], sides_->stream[k]);
         cudaStreamWaitEvent(stream_, sides_->end[k], 0);
       }
   }
-  fork(fork const&) = delete;
-  fork& operator=(fork const&) = delete;
+  side_streams(side_streams const&) = delete;
+  side_streams& operator=(side_streams const&) = delete;
 
-  /// One of the urgent ones: where blocks wait for room, its own go first.
+  /// One of the `urgent` streams: its blocks are scheduled before those of the others.
   void* ahead(int k) { return side(most + k); }
-  /// One of those beside it.
+  /// One of the `most` ordinary side streams.
   void* side(int k) {
     if (!sides_)
       return stream_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// 32 rows of csr side by side: read along the rows and written across them, through shared memory.
+// A warp transposes 32 rows of csr through shared memory: it reads along rows, writes across them.
 #pragma once
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
@@ -8,7 +8,7 @@
 namespace tulle::simt {
 namespace {
 
-constexpr int beside_warps = 4; // of a block
+constexpr int transpose_warps = 4; // of a block
 
 // Rows up to this width are read by a thread each, from the caches; others through shared memory.
 // ms of a conversion in the first way and in the second: fem 500000, 63 wide, to ell 1.56, 0.58;
@@ -17,7 +17,7 @@ constexpr std::size_t narrow_width = 16;
 
 /// Shared memory of a warp: 32 entries of 32 rows, each row a bank further.
 template <class V, class I>
-struct beside_room {
+struct transpose_room {
   static constexpr int pitch = 33;
   union {
     V val[32 * pitch];
@@ -28,8 +28,8 @@ struct beside_room {
 /// put(s, from[first + s]) for s < n of each lane's row; put(s, pad) up to width. All lanes take
 /// part.
 template <class T, class O, class Put>
-__device__ void put_beside(T const* from, O first, O n, std::size_t width, T pad, T* room, int lane,
-                           Put put) {
+__device__ void put_transposed(T const* from, O first, O n, std::size_t width, T pad, T* room,
+                               int lane, Put put) {
   constexpr int pitch = 33;
   auto const length = static_cast<std::size_t>(n);
   for (std::size_t s = 0; s < width; s += 32) {

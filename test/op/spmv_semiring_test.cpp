@@ -5,7 +5,7 @@
 #include "tulle/format/csc.hpp"
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/spmv.hpp"
-#include "tulle/op/spmv_over.hpp"
+#include "tulle/op/spmv_semiring.hpp"
 #include "tulle/op/transpose.hpp"
 
 #include "op/vectors.hpp"
@@ -14,7 +14,7 @@
 
 #include <limits>
 
-namespace tulle::test::spmv_over_test {
+namespace tulle::test::spmv_semiring_test {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -75,7 +75,7 @@ void expect_products(S const& s, csr<V, I, O> const& a, std::string const& what)
       turned ? spmv(w, s, transposed(a), x, y) : spmv(w, s, a, x, y);
       EXPECT_TRUE(same_bits(y, expected)) << what << ", " << turned << ", " << w.threads;
       y = start;
-      spmv_over_options const onto{.accumulate = true};
+      spmv_semiring_options const onto{.accumulate = true};
       turned ? spmv(w, s, transposed(a), x, y, onto) : spmv(w, s, a, x, y, onto);
       EXPECT_TRUE(same_bits(y, added)) << what << ", onto y, " << turned << ", " << w.threads;
       y = start;
@@ -89,11 +89,11 @@ void expect_products(S const& s, csr<V, I, O> const& a, std::string const& what)
   }
 }
 
-class products_over : public testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(op, products_over, testing::Range<std::size_t>(0, type_count),
+class semiring_products : public testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(op, semiring_products, testing::Range<std::size_t>(0, type_count),
                          [](auto const& info) { return name(static_cast<type_tag>(info.param)); });
 
-TEST_P(products_over, the_zoo_are_those_of_a_plain_loop) {
+TEST_P(semiring_products, the_zoo_are_those_of_a_plain_loop) {
   auto const type = static_cast<type_tag>(GetParam());
   visit(type, [&](auto types) {
     using T = decltype(types);
@@ -112,14 +112,14 @@ TEST_P(products_over, the_zoo_are_those_of_a_plain_loop) {
   });
 }
 
-TEST(spmv_over, a_users_own_semiring_is_that_of_a_plain_loop) {
+TEST(spmv_semiring, a_users_own_semiring_is_that_of_a_plain_loop) {
   for (animal const& one : zoo())
     expect_products(longest(), one.matrix, one.name);
   expect_products(longest(), elephant(), "elephant");
   expect_products(plus_times(), elephant(), "elephant");
 }
 
-TEST(spmv_over, is_as_on_paper) {
+TEST(spmv_semiring, is_as_on_paper) {
   // 0 -> 1 of 2, 0 -> 2 of 5, 1 -> 2 of 1; nothing leaves 2.
   csr<double> const a(3, 3, {0, 2, 3, 3}, {1, 2, 2}, {2, 5, 1});
   std::vector<double> d{0, inf, inf}, next = d;
@@ -142,7 +142,7 @@ TEST(spmv_over, is_as_on_paper) {
 }
 
 // Entries of one place are one entry, whose value is their sum as everywhere else.
-TEST(spmv_over, of_twins_is_the_same_product) {
+TEST(spmv_semiring, of_twins_is_the_same_product) {
   for (animal const& one : zoo()) {
     csr<double> const a = one.matrix.to_csr();
     std::vector<double> const x = integers(static_cast<std::size_t>(a.cols), 3);
@@ -161,7 +161,7 @@ TEST(spmv_over, of_twins_is_the_same_product) {
   }
 }
 
-TEST(spmv_over_refuses, what_does_not_fit) {
+TEST(spmv_semiring_refuses, what_does_not_fit) {
   csr<double> a(2, 3, {0, 2, 3}, {0, 2, 1}, {1, 2, 3});
   std::vector<double> const x(3, 1);
   std::vector<double> y(2, 5), longer(3, 5);
@@ -200,7 +200,7 @@ TEST(spmv_over_refuses, what_does_not_fit) {
                  [&] { spmv(min_plus(), a, x, y); }); // NOLINT(bugprone-use-after-move)
 }
 
-TEST(spmv_over, keeps_its_workspace_within_the_limit) {
+TEST(spmv_semiring, keeps_its_workspace_within_the_limit) {
   csr<double> const a = duplicated(find("lengths_0_to_70").matrix);
   std::vector<double> const x(static_cast<std::size_t>(a.cols), 1);
   std::vector<double> y(static_cast<std::size_t>(a.rows));
@@ -218,4 +218,4 @@ TEST(spmv_over, keeps_its_workspace_within_the_limit) {
 }
 
 } // namespace
-} // namespace tulle::test::spmv_over_test
+} // namespace tulle::test::spmv_semiring_test
