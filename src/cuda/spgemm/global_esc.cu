@@ -7,7 +7,6 @@
 #include "cuda/cub.cuh"
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/short.cuh"
-#include "cuda/spgemm/sort_pairs.cuh"
 #include "cuda/types.hpp"
 
 #include <bit>

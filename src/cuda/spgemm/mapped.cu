@@ -15,9 +15,9 @@
 // The order of products comes of a stable radix sort by the place in C, as many rows at once as
 // there is memory for.
 #include "cuda/convert/convert.cuh"
+#include "cuda/cub.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/mapped.cuh"
-#include "cuda/spgemm/sort_pairs.cuh"
 #include "cuda/types.hpp"
 
 #include <bit>
