@@ -11,6 +11,7 @@
 // that came later, and 4 for each share.
 #include "cuda/dynamic/behind.cuh"
 #include "cuda/order.cuh"
+#include "cuda/scale.cuh"
 #include "cuda/spmv/compressed.cuh"
 #include "cuda/turn.cuh"
 
