@@ -49,18 +49,19 @@ void fill_lines(I rows, O nnz, O const* row_ptr, plan_view& p, carver& work) {
   case way::merge:
     p.method = "merge";
     return launch(crossings_kernel<I, O>, grid, row_threads, p.stream, rows, nnz, row_ptr, s.first,
-                  s.count);
+                  s.count, std::size_t{share_of<V>});
   case way::blocks:
   case way::segments:
     p.method = w == way::blocks ? "blocks of rows" : "segments";
     return launch(first_rows_kernel<I, O>, grid, row_threads, p.stream, rows, row_ptr, s.first,
-                  s.count, static_cast<std::size_t>(w == way::blocks ? tile : share));
+                  s.count, static_cast<std::size_t>(w == way::blocks ? tile_of<V> : share_of<V>));
   }
 }
 
 template <class V, class I, class O>
 void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_view const& p,
                carver& work, void* stream) {
+  check_aligned(a.val, x, y);
   auto const rows = static_cast<std::size_t>(a.rows);
   auto const w = static_cast<way>(p.info[chosen_way]);
   auto const s = shares_of<V>(a.rows, a.nnz, w, work);
@@ -91,6 +92,6 @@ void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_
   template void fill_lines<V, I, O>(I, O, O const*, plan_view&, carver&);                          \
   template void run_lines(V, lines<V, I, O> const&, V const*, V, V*, plan_view const&, carver&,    \
                           void*);
-TULLE_TYPES(TULLE_COMPRESSED_ROWS)
+TULLE_KERNEL_TYPES(TULLE_COMPRESSED_ROWS)
 
 } // namespace tulle::simt

@@ -100,7 +100,7 @@ template <class V, class I, class O>
 __global__ void __launch_bounds__(hub_threads)
     hub_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val, I const* list,
                     O const* c_ptr, I* c_col, V* c_val, bool with_columns, int most) {
-  extern __shared__ double hub_memory[];
+  extern __shared__ double2 hub_memory[];
   auto& memory = *reinterpret_cast<hub_room<V, I, O>*>(hub_memory);
   auto& room = memory.terms;
   V* const sum = reinterpret_cast<V*>(&memory + 1);
@@ -176,20 +176,22 @@ __global__ void __launch_bounds__(hub_threads)
 int most_columns(cuda_product const& p) {
   return static_cast<int>(ceil_div(p.all.widest_hub, 2ull) * 2);
 }
-std::size_t hub_bytes(cuda_product const& p, std::size_t value_bytes) {
-  return sizeof(hub_room<double, std::int64_t, std::uint64_t>) +
-         static_cast<std::size_t>(most_columns(p)) * (value_bytes + sizeof(unsigned));
+template <class V, class I, class O>
+std::size_t hub_bytes(cuda_product const& p) {
+  return sizeof(hub_room<V, I, O>) +
+         static_cast<std::size_t>(most_columns(p)) * (sizeof(V) + sizeof(unsigned));
 }
 
 } // namespace
 
-bool takes_hubs(cuda_product const& p, std::size_t rows, std::size_t value_bytes) {
+template <class V, class I, class O>
+bool takes_hubs(cuda_product const& p, std::size_t rows) {
   if (rows_in(p, row_bin::hub) > std::max(few_hubs, std::min(many_hubs, rows / 8)))
     return false;
   int device = 0, most = 0;
   TULLE_CUDA(cudaGetDevice, &device);
   TULLE_CUDA(cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  return hub_bytes(p, value_bytes) <= static_cast<std::size_t>(most);
+  return hub_bytes<V, I, O>(p) <= static_cast<std::size_t>(most);
 }
 
 template <class I, class O>
@@ -203,7 +205,7 @@ template <class V, class I, class O>
 void fill_hubs(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
   launch_shared(hub_fill_kernel<V, I, O>, rows_in(p, row_bin::hub), hub_threads,
-                hub_bytes(p, sizeof(V)), p.stream, a, a.val, b, b.val, listed<I>(p, row_bin::hub),
+                hub_bytes<V, I, O>(p), p.stream, a, a.val, b, b.val, listed<I>(p, row_bin::hub),
                 c_ptr, c_col, c_val, with_columns, most_columns(p));
 }
 
@@ -213,9 +215,10 @@ TULLE_COUNT_HUBS(std::int32_t, std::uint32_t)
 TULLE_COUNT_HUBS(std::int64_t, std::uint64_t)
 TULLE_COUNT_HUBS(std::int32_t, std::uint64_t)
 #define TULLE_FILL_HUBS(tag, V, I, O)                                                              \
+  template bool takes_hubs<V, I, unsigned_t<O>>(cuda_product const&, std::size_t);                 \
   template void fill_hubs(cuda_product const&, operand<V, I, unsigned_t<O>> const&,                \
                           operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*,       \
                           bool);
-TULLE_PRODUCT_TYPES(TULLE_FILL_HUBS)
+TULLE_KERNEL_TYPES(TULLE_FILL_HUBS)
 
 } // namespace tulle::simt

@@ -8,7 +8,8 @@ namespace tulle::simt {
 
 /// Whether, of so many rows, they are few enough, and the device has the memory. If not, they are
 /// window rows.
-bool takes_hubs(cuda_product const& p, std::size_t rows, std::size_t value_bytes);
+template <class V, class I, class O>
+bool takes_hubs(cuda_product const& p, std::size_t rows);
 
 template <class I, class O>
 void count_hubs(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts);

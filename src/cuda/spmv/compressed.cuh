@@ -25,7 +25,7 @@ shares<V, I> shares_of(I rows, O nnz, way w, carver& work) {
   std::size_t const all =
       static_cast<std::size_t>(nnz) + (w == way::merge ? static_cast<std::size_t>(rows) : 0);
   shares<V, I> s;
-  s.count = ceil_div<std::size_t>(all, w == way::blocks ? tile : share);
+  s.count = ceil_div<std::size_t>(all, w == way::blocks ? tile_of<V> : share_of<V>);
   s.first = work.take<I>(s.count + 1);
   s.head = work.take<V>(s.count);
   s.tail = work.take<V>(s.count);
