@@ -3,6 +3,7 @@
 // The module's table: devices, memory, and the kernels that formats.def promises.
 #include "tulle/core/types.hpp"
 
+#include "cuda/conjugate.cuh"
 #include "cuda/scale.cuh"
 #include "cuda/types.hpp"
 
@@ -152,6 +153,17 @@ cuda_status scale_as(int device, void* stream, int type, void const* beta, void*
   });
 }
 
+#define TULLE_CONJUGATE(tag, V, I, O)                                                              \
+  case type_tag::tag:                                                                              \
+    return conjugate_dense<V>(from, to, stream);
+cuda_status conjugate_as(int device, void* stream, int type, detail::dense_ref const& from,
+                         detail::dense_ref const& to) {
+  return guarded([&] {
+    device_guard const on(device);
+    switch (static_cast<type_tag>(type)) { TULLE_KERNEL_TYPES(TULLE_CONJUGATE) }
+  });
+}
+
 } // namespace
 
 #define TULLE_DECLARE(tag, V, I, O, format)                                                        \
@@ -206,9 +218,9 @@ cuda_spgemm_kernel const* spgemm(int type) {
 }
 
 constexpr cuda_module table = {
-    cuda_module_version, count,     describe, allocate, deallocate, copy,       set,
-    synchronize,         scale_as,  spmv,     convert,  spgemm,     timer_make, timer_start,
-    timer_stop,          timer_drop};
+    cuda_module_version, count,      describe,     allocate, deallocate, copy,   set,
+    synchronize,         scale_as,   conjugate_as, spmv,     convert,    spgemm, timer_make,
+    timer_start,         timer_stop, timer_drop};
 
 } // namespace
 } // namespace tulle::simt

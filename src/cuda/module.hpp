@@ -11,6 +11,10 @@
 
 namespace tulle {
 
+namespace detail {
+struct dense_ref; // view/dense.hpp
+}
+
 struct cuda_status {
   enum : int { fine, failed, no_memory, unsupported, refused } code = fine;
   char const* call = "";
@@ -77,6 +81,9 @@ struct cuda_module {
   /// y = beta y, of the values of a type; beta == 0 does not read y.
   cuda_status (*scale)(int device, void* stream, int type, void const* beta, void* y,
                        std::size_t n);
+  /// to = conj(from), of the values of a type; they may be one.
+  cuda_status (*conjugate)(int device, void* stream, int type, detail::dense_ref const& from,
+                           detail::dense_ref const& to);
   /// nullptr where none is built.
   cuda_spmv_kernel const* (*spmv)(int format, int type);
   cuda_conversion const* (*convert)(int format, int type);

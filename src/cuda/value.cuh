@@ -59,6 +59,15 @@ V rounded(std::complex<double> factor) {
             static_cast<decltype(V::re)>(factor.imag())};
 }
 
+template <class V>
+__device__ V conjugate(V v) {
+  return v;
+}
+template <class T>
+__device__ complex<T> conjugate(complex<T> v) {
+  return {v.re, -v.im};
+}
+
 /// f of each part.
 template <class V, class F>
 __device__ constexpr V by_parts(V v, F const& f) {

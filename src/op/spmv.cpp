@@ -301,6 +301,10 @@ void spmv_plan::rebind_to(spmv_operand a) {
 
 namespace detail {
 
+where const& where_of(spmv_plan const& plan) {
+  return plan.get().where;
+}
+
 void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
           void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size,
           spmv_options o) {
