@@ -1,43 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/cub.cuh"
-#include "cuda/workspace.cuh"
 
-#include <bit>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
-#include <type_traits>
 
 namespace tulle::simt {
+namespace {
 
-template <class T>
-void to_pointers(T* counts, std::size_t n, void* stream) {
-  auto const s = static_cast<cudaStream_t>(stream);
-  auto const all = static_cast<std::int64_t>(n) + 1;
-  TULLE_CUDA(cudaMemsetAsync, counts + n, 0, sizeof(T), s);
-  std::size_t bytes = 0;
-  TULLE_CUDA(cub::DeviceScan::ExclusiveSum, nullptr, bytes, counts, counts, all, s);
-  scratch<char> const room(bytes, s);
-  TULLE_CUDA(cub::DeviceScan::ExclusiveSum, room.get(), bytes, counts, counts, all, s);
+cudaStream_t as_stream(void* stream) {
+  return static_cast<cudaStream_t>(stream);
+}
+/// How CUB counts, if not told otherwise.
+std::int64_t count(std::size_t n) {
+  return static_cast<std::int64_t>(n);
+}
+
+struct greater_of {
+  template <class I>
+  __device__ I operator()(I a, I b) const {
+    return a > b ? a : b;
+  }
+};
+
+} // namespace
+
+template <class I>
+void sum_up(I const* counts, I* to, std::size_t n, void* room, std::size_t& bytes, void* stream) {
+  TULLE_CUDA(cub::DeviceScan::ExclusiveSum, room, bytes, counts, to, count(n), as_stream(stream));
 }
 
 template <class I>
-void sort_keys(I const* keys, I* sorted, std::size_t n, I most, void* stream) {
-  using bits = std::make_unsigned_t<I>;
-  auto const s = static_cast<cudaStream_t>(stream);
-  auto const all = static_cast<std::int64_t>(n);
-  auto const* const from = reinterpret_cast<bits const*>(keys);
-  auto* const to = reinterpret_cast<bits*>(sorted);
-  int const last_bit = std::bit_width(static_cast<bits>(most));
-  std::size_t bytes = 0;
-  TULLE_CUDA(cub::DeviceRadixSort::SortKeys, nullptr, bytes, from, to, all, 0, last_bit, s);
-  scratch<char> const room(bytes, s);
-  TULLE_CUDA(cub::DeviceRadixSort::SortKeys, room.get(), bytes, from, to, all, 0, last_bit, s);
+void greatest_so_far(I* to, std::size_t n, void* room, std::size_t& bytes, void* stream) {
+  TULLE_CUDA(cub::DeviceScan::InclusiveScan, room, bytes, to, to, greater_of(), count(n),
+             as_stream(stream));
 }
 
-template void to_pointers(std::int32_t*, std::size_t, void*);
-template void to_pointers(std::int64_t*, std::size_t, void*);
-template void to_pointers(unsigned long long*, std::size_t, void*);
-template void sort_keys(std::int32_t const*, std::int32_t*, std::size_t, std::int32_t, void*);
-template void sort_keys(std::int64_t const*, std::int64_t*, std::size_t, std::int64_t, void*);
+template <class Key>
+void sort_words(Key const* key, Key* sorted, std::size_t n, int bits, void* room,
+                std::size_t& bytes, void* stream) {
+  TULLE_CUDA(cub::DeviceRadixSort::SortKeys, room, bytes, key, sorted, count(n), 0, bits,
+             as_stream(stream));
+}
+
+template <class Key, class Word>
+void sort_words(Key const* key, Key* sorted, Word const* val, Word* sorted_val, std::size_t n,
+                int bits, void* room, std::size_t& bytes, void* stream) {
+  // 32-bit keys of 32-bit places are as few, and are sorted by larger tiles if CUB knows it.
+  using counted =
+      std::conditional_t<sizeof(Key) == 4 && sizeof(Word) == 4, std::int32_t, std::int64_t>;
+  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, room, bytes, key, sorted, val, sorted_val,
+             static_cast<counted>(n), 0, bits, as_stream(stream));
+}
+
+#define TULLE_SCAN(I)                                                                              \
+  template void sum_up(I const*, I*, std::size_t, void*, std::size_t&, void*);                     \
+  template void greatest_so_far(I*, std::size_t, void*, std::size_t&, void*);
+TULLE_SCAN(std::int32_t)
+TULLE_SCAN(std::int64_t)
+#define TULLE_SORT(Key)                                                                            \
+  template void sort_words(Key const*, Key*, std::size_t, int, void*, std::size_t&, void*);
+TULLE_SORT(unsigned)
+TULLE_SORT(unsigned long long)
+#define TULLE_SORT_PAIRS(Key, Word)                                                                \
+  template void sort_words(Key const*, Key*, Word const*, Word*, std::size_t, int, void*,          \
+                           std::size_t&, void*);
+TULLE_SORT_PAIRS(unsigned, unsigned)
+TULLE_SORT_PAIRS(unsigned, unsigned long long)
+TULLE_SORT_PAIRS(unsigned long long, unsigned)
+TULLE_SORT_PAIRS(unsigned long long, unsigned long long)
+TULLE_SORT_PAIRS(unsigned long long, ulonglong2)
 
 } // namespace tulle::simt

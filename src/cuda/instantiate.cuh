@@ -3,11 +3,12 @@
 // What a kernel file includes.
 #pragma once
 #include "tulle/core/space.hpp"
-#include "tulle/core/types.def"
 
 #include "cuda/check.cuh"
+#include "cuda/types.hpp"
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace tulle::simt {
@@ -16,6 +17,21 @@ namespace tulle::simt {
 template <class T>
 __host__ __device__ constexpr T ceil_div(T n, T d) {
   return (n + d - 1) / d;
+}
+
+/// A factor of a call, on the host.
+template <class V>
+V factor_at(void const* p) {
+  V v; // *p may lie where V may not: std::complex does
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+/// errc::bad_structure where values cannot be read at once. Memory that is allocated begins where
+/// they can.
+template <class... V>
+void check_aligned(V const*... p) {
+  if (((reinterpret_cast<std::uintptr_t>(p) % alignof(V) != 0) || ...))
+    fail(errc::bad_structure, "cuda: values that do not lie at a multiple of their size");
 }
 
 /// y[i] = alpha * sum + beta * y[i]; y is not read where beta is zero.
@@ -122,10 +138,9 @@ __device__ inline void let_next_launch_begin() {
   static cuda_status run_##format##_##tag(spmv_call const& c) {                                    \
     return guarded([&] {                                                                           \
       device_guard const on(c.plan->device);                                                       \
-      spmv(*static_cast<V const*>(c.alpha),                                                        \
-           *static_cast<format##_view<V, I, O, space::device> const*>(c.a),                        \
-           static_cast<V const*>(c.x), *static_cast<V const*>(c.beta), static_cast<V*>(c.y),       \
-           *c.plan, c.stream);                                                                     \
+      spmv(factor_at<V>(c.alpha), *static_cast<format##_view<V, I, O, space::device> const*>(c.a), \
+           static_cast<V const*>(c.x), factor_at<V>(c.beta), static_cast<V*>(c.y), *c.plan,        \
+           c.stream);                                                                              \
     });                                                                                            \
   }                                                                                                \
   extern cuda_spmv_kernel const spmv_##format##_##tag;                                             \
@@ -134,3 +149,5 @@ __device__ inline void let_next_launch_begin() {
 
 /// The kernel for every pair of TULLE_TYPES.
 #define TULLE_INSTANTIATE_CUDA_SPMV(format) TULLE_TYPES(TULLE_CUDA_SPMV_CELL, format)
+/// The kernel for every pair of types.def.
+#define TULLE_INSTANTIATE_CUDA_SPMV_BASIC(format) TULLE_KERNEL_TYPES(TULLE_CUDA_SPMV_CELL, format)

@@ -51,7 +51,7 @@ struct tile_entries {
 #pragma unroll
     for (int k = 0; k < steps; ++k) {
       col[k] = __ldcs(a.col + at + 32 * k);
-      val[k] = __ldcs(a.val + at + 32 * k);
+      val[k] = load_streaming(a.val + at + 32 * k);
     }
   }
 };
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(long_threads, 1)
     V product[steps];
 #pragma unroll
     for (int k = 0; k < steps; ++k)
-      product[k] = __ldg(x + e.col[k]);
+      product[k] = load_read_only(x + e.col[k]);
     I const first = t.row_of(tile), behind = t.row_of(tile + 1);
 #pragma unroll
     for (int k = 0; k < steps; ++k)
@@ -152,7 +152,7 @@ __global__ void join_long_kernel(V alpha, long_rows<V, I, O> a, V const* __restr
   V sum = 0;
   if (begin < end)
     for (std::int64_t p = from + lane; p <= to; p += 32)
-      sum += __ldcg((p == from && begin > from * n ? t.tail : t.head) + p);
+      sum += load_past_l1((p == from && begin > from * n ? t.tail : t.head) + p);
   for (std::int64_t k = (begin > rest ? begin : rest) + lane; k < end; k += 32)
     sum = fma(a.val[k], x[a.col[k]], sum);
   sum = reduce<32>(sum);
@@ -193,6 +193,7 @@ void fill_long(long_rows<V, I, O> const& a, plan_view const& p) {
 template <class V, class I, class O>
 void multiply_long(V alpha, long_rows<V, I, O> const& a, V const* x, V beta, V* y,
                    plan_view const& p, void* stream) {
+  check_aligned(a.val, x, y);
   carver work(p.work);
   long_tiles<V, I, O> const t(a, work);
   int device = 0, blocks = 0;
@@ -210,6 +211,6 @@ void multiply_long(V alpha, long_rows<V, I, O> const& a, V const* x, V beta, V* 
   template void fill_long(long_rows<V, I, O> const&, plan_view const&);                            \
   template void multiply_long(V, long_rows<V, I, O> const&, V const*, V, V*, plan_view const&,     \
                               void*);
-TULLE_TYPES(TULLE_LONG_ROWS)
+TULLE_KERNEL_TYPES(TULLE_LONG_ROWS)
 
 } // namespace tulle::simt

@@ -3,6 +3,7 @@
 // The module's table: devices, memory, and the kernels that formats.def promises.
 #include "tulle/core/types.hpp"
 
+#include "cuda/conjugate.cuh"
 #include "cuda/scale.cuh"
 #include "cuda/types.hpp"
 
@@ -141,11 +142,25 @@ cuda_status timer_drop(void* t) {
   });
 }
 
-template <class V>
-cuda_status scale_there(int device, void* stream, V beta, V* y, std::size_t n) {
+#define TULLE_SCALE(tag, V, I, O)                                                                  \
+  case type_tag::tag:                                                                              \
+    check_aligned(static_cast<V const*>(y));                                                       \
+    return scale(factor_at<V>(beta), static_cast<V*>(y), n, stream);
+cuda_status scale_as(int device, void* stream, int type, void const* beta, void* y, std::size_t n) {
   return guarded([&] {
     device_guard const on(device);
-    scale(beta, y, n, stream);
+    switch (static_cast<type_tag>(type)) { TULLE_KERNEL_TYPES(TULLE_SCALE) }
+  });
+}
+
+#define TULLE_CONJUGATE(tag, V, I, O)                                                              \
+  case type_tag::tag:                                                                              \
+    return conjugate_dense<V>(from, to, stream);
+cuda_status conjugate_as(int device, void* stream, int type, detail::dense_ref const& from,
+                         detail::dense_ref const& to) {
+  return guarded([&] {
+    device_guard const on(device);
+    switch (static_cast<type_tag>(type)) { TULLE_KERNEL_TYPES(TULLE_CONJUGATE) }
   });
 }
 
@@ -154,11 +169,13 @@ cuda_status scale_there(int device, void* stream, V beta, V* y, std::size_t n) {
 #define TULLE_DECLARE(tag, V, I, O, format)                                                        \
   extern cuda_spmv_kernel const spmv_##format##_##tag;                                             \
   extern cuda_conversion const convert_##format##_##tag __attribute__((weak));
-#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_TYPES(TULLE_DECLARE, name)
+#define TULLE_EACH_every(X, ...) TULLE_TYPES(X, __VA_ARGS__)
+#define TULLE_EACH_basic(X, ...) TULLE_ALL_TYPES(X, __VA_ARGS__)
+#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_EACH_##types(TULLE_DECLARE, name)
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 #define TULLE_DECLARE_SPGEMM(tag, V, I, O) extern cuda_spgemm_kernel const spgemm_csr_##tag;
-TULLE_PRODUCT_TYPES(TULLE_DECLARE_SPGEMM)
+TULLE_ALL_TYPES(TULLE_DECLARE_SPGEMM)
 
 namespace {
 
@@ -167,7 +184,7 @@ struct row {
 };
 #define TULLE_CELL(tag, V, I, O, format, backends)                                                 \
   ((backends)&CUDA) != 0 ? &spmv_##format##_##tag : nullptr,
-#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_TYPES(TULLE_CELL, name, spmv)}},
+#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_EACH_##types(TULLE_CELL, name, spmv)}},
 constexpr row kernels[] = {
 #include "tulle/format/formats.def"
 };
@@ -182,7 +199,7 @@ struct conversions {
   cuda_conversion const* cell[type_count];
 };
 #define TULLE_CONVERSION(tag, V, I, O, format) &convert_##format##_##tag,
-#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_TYPES(TULLE_CONVERSION, name)}},
+#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_EACH_##types(TULLE_CONVERSION, name)}},
 conversions const all_conversions[] = {
 #include "tulle/format/formats.def"
 };
@@ -196,30 +213,14 @@ cuda_conversion const* convert(int format, int type) {
   case type_tag::tag:                                                                              \
     return &spgemm_csr_##tag;
 cuda_spgemm_kernel const* spgemm(int type) {
-  switch (static_cast<type_tag>(type)) {
-    TULLE_PRODUCT_TYPES(TULLE_SPGEMM)
-  default:
-    return nullptr;
-  }
+  switch (static_cast<type_tag>(type)) { TULLE_ALL_TYPES(TULLE_SPGEMM) }
+  return nullptr;
 }
 
-constexpr cuda_module table = {cuda_module_version,
-                               count,
-                               describe,
-                               allocate,
-                               deallocate,
-                               copy,
-                               set,
-                               synchronize,
-                               scale_there<float>,
-                               scale_there<double>,
-                               spmv,
-                               convert,
-                               spgemm,
-                               timer_make,
-                               timer_start,
-                               timer_stop,
-                               timer_drop};
+constexpr cuda_module table = {
+    cuda_module_version, count,      describe,     allocate, deallocate, copy,   set,
+    synchronize,         scale_as,   conjugate_as, spmv,     convert,    spgemm, timer_make,
+    timer_start,         timer_stop, timer_drop};
 
 } // namespace
 } // namespace tulle::simt

@@ -11,6 +11,10 @@
 
 namespace tulle {
 
+namespace detail {
+struct dense_ref; // view/dense.hpp
+}
+
 struct cuda_status {
   enum : int { fine, failed, no_memory, unsupported, refused } code = fine;
   char const* call = "";
@@ -74,9 +78,12 @@ struct cuda_module {
   cuda_status (*copy)(int device, void* stream, void* to, void const* from, std::size_t bytes);
   cuda_status (*set)(int device, void* stream, void* to, unsigned char byte, std::size_t bytes);
   cuda_status (*synchronize)(int device, void* stream);
-  /// y = beta y; beta == 0 does not read y.
-  cuda_status (*scale_f32)(int device, void* stream, float beta, float* y, std::size_t n);
-  cuda_status (*scale_f64)(int device, void* stream, double beta, double* y, std::size_t n);
+  /// y = beta y, of the values of a type; beta == 0 does not read y.
+  cuda_status (*scale)(int device, void* stream, int type, void const* beta, void* y,
+                       std::size_t n);
+  /// to = conj(from), of the values of a type; they may be one.
+  cuda_status (*conjugate)(int device, void* stream, int type, detail::dense_ref const& from,
+                           detail::dense_ref const& to);
   /// nullptr where none is built.
   cuda_spmv_kernel const* (*spmv)(int format, int type);
   cuda_conversion const* (*convert)(int format, int type);
@@ -90,7 +97,7 @@ struct cuda_module {
 
 /// Versions, formats and structs of both sides must be one build's.
 #define TULLE_FORMAT(name, types, spmv, spmm) #name " "
-constexpr char const* cuda_module_version = "9 "
+constexpr char const* cuda_module_version = "10 "
 #include "tulle/format/formats.def"
     ;
 #undef TULLE_FORMAT

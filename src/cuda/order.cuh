@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sorts by key that allocate nothing: the caller brings the memory. See sort_by_key.cuh.
+// sort_by_key.cuh's order of keys in memory that the caller has, as sum_up() of cub.cuh: nothing is
+// allocated.
 #pragma once
+#include "cuda/cub.cuh"
+
 #include <cstddef>
 
 namespace tulle::simt {
@@ -15,9 +18,5 @@ void count_up(O* to, std::size_t n, void* stream);
 template <class I, class O>
 void order_by(I lines, O nnz, I const* key, O const* places, I* sorted, O* perm, void* room,
               std::size_t& bytes, void* stream);
-
-/// to[k]: the sum of counts before k, for all k below n. Room as above.
-template <class I>
-void sum_up(I const* counts, I* to, std::size_t n, void* room, std::size_t& bytes, void* stream);
 
 } // namespace tulle::simt

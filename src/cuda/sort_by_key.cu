@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cuda/cub.cuh"
 #include "cuda/instantiate.cuh"
 #include "cuda/order.cuh"
 #include "cuda/sort_by_key.cuh"
@@ -6,8 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 
 namespace tulle::simt {
 namespace {
@@ -60,18 +59,17 @@ __global__ void starts_kernel(I rows, O const* row_ptr, I* row) {
     row[row_ptr[i]] = static_cast<I>(i);
 }
 
-struct greater_of {
-  template <class I>
-  __device__ I operator()(I a, I b) const {
-    return a > b ? a : b;
-  }
-};
-
 template <class O>
 __global__ void count_kernel(O n, O* to) {
   std::size_t const k = thread_number();
   if (k < static_cast<std::size_t>(n))
     to[k] = static_cast<O>(k);
+}
+
+__global__ void complement_kernel(std::size_t n, unsigned const* from, unsigned* to) {
+  std::size_t const k = thread_number();
+  if (k < n)
+    to[k] = ~from[k];
 }
 
 template <class I, class O>
@@ -122,14 +120,12 @@ template <class I, class O>
 void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream) {
   if (nnz == 0)
     return;
-  auto const s = static_cast<cudaStream_t>(stream);
-  auto const n = static_cast<std::int64_t>(nnz);
-  TULLE_CUDA(cudaMemsetAsync, row, 0, static_cast<std::size_t>(nnz) * sizeof(I), s);
+  TULLE_CUDA(cudaMemsetAsync, row, 0, static_cast<std::size_t>(nnz) * sizeof(I),
+             static_cast<cudaStream_t>(stream));
   launch(starts_kernel<I, O>, blocks_for(rows), threads, stream, rows, row_ptr, row);
-  std::size_t bytes = 0;
-  TULLE_CUDA(cub::DeviceScan::InclusiveScan, nullptr, bytes, row, row, greater_of(), n, s);
-  scratch<char> const room(bytes, s);
-  TULLE_CUDA(cub::DeviceScan::InclusiveScan, room.get(), bytes, row, row, greater_of(), n, s);
+  with_room(stream, [&](void* room, std::size_t& bytes) {
+    greatest_so_far(row, static_cast<std::size_t>(nnz), room, bytes, stream);
+  });
 }
 
 template <class O>
@@ -140,29 +136,18 @@ void count_up(O* to, std::size_t n, void* stream) {
 template <class I, class O>
 void order_by(I lines, O nnz, I const* key, O const* places, I* sorted, O* perm, void* room,
               std::size_t& bytes, void* stream) {
-  using bits = std::make_unsigned_t<I>;
-  auto const* const keys = reinterpret_cast<bits const*>(key); // none is negative
-  auto* const sorted_keys = reinterpret_cast<bits*>(sorted);
-  int const last_bit = std::bit_width(static_cast<bits>(lines));
-  TULLE_CUDA(cub::DeviceRadixSort::SortPairs, room, bytes, keys, sorted_keys, places, perm, nnz, 0,
-             last_bit, static_cast<cudaStream_t>(stream));
-}
-
-template <class I>
-void sum_up(I const* counts, I* to, std::size_t n, void* room, std::size_t& bytes, void* stream) {
-  TULLE_CUDA(cub::DeviceScan::ExclusiveSum, room, bytes, counts, to, static_cast<std::int64_t>(n),
-             static_cast<cudaStream_t>(stream));
+  sort_pairs(key, sorted, places, perm, static_cast<std::size_t>(nnz),
+             std::bit_width(static_cast<std::make_unsigned_t<I>>(lines)), room, bytes, stream);
 }
 
 template <class I, class O>
 void order_by(I lines, O nnz, I const* key, I* sorted, O* perm, void* stream) {
   scratch<O> const places(static_cast<std::size_t>(nnz), stream);
   count_up(places.get(), static_cast<std::size_t>(nnz), stream);
-  std::size_t bytes = 0;
-  O const* const from = places.get();
-  order_by(lines, nnz, key, from, sorted, perm, nullptr, bytes, stream);
-  scratch<char> const room(bytes, stream);
-  order_by(lines, nnz, key, from, sorted, perm, room.get(), bytes, stream);
+  with_room(stream, [&](void* room, std::size_t& bytes) {
+    order_by(lines, nnz, key, static_cast<O const*>(places.get()), sorted, perm, room, bytes,
+             stream);
+  });
 }
 
 template <class I, class O>
@@ -191,35 +176,32 @@ void sort_by_key(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O*
 
 template <class I>
 void order_by_count(std::size_t n, unsigned* count, I* order, void* stream) {
-  auto const s = static_cast<cudaStream_t>(stream);
-  scratch<I> const places(n, s);
-  scratch<unsigned> const unsorted(n, s);
+  scratch<I> const places(n, stream);
+  scratch<unsigned> const unsorted(n, stream);
   launch(count_kernel<I>, blocks_for(n), threads, stream, static_cast<I>(n), places.get());
-  TULLE_CUDA(cudaMemcpyAsync, unsorted.get(), count, n * sizeof(unsigned), cudaMemcpyDeviceToDevice,
-             s);
-  std::size_t bytes = 0;
-  TULLE_CUDA(cub::DeviceRadixSort::SortPairsDescending, nullptr, bytes, unsorted.get(), count,
-             places.get(), order, static_cast<I>(n), 0, 32, s);
-  scratch<char> const room(bytes, s);
-  TULLE_CUDA(cub::DeviceRadixSort::SortPairsDescending, room.get(), bytes, unsorted.get(), count,
-             places.get(), order, static_cast<I>(n), 0, 32, s);
+  // The least complement first: the greatest count.
+  launch(complement_kernel, blocks_for(n), threads, stream, n, static_cast<unsigned const*>(count),
+         unsorted.get());
+  sort_pairs(static_cast<unsigned const*>(unsorted.get()), count,
+             static_cast<I const*>(places.get()), order, n, 32, stream);
+  launch(complement_kernel, blocks_for(n), threads, stream, n, static_cast<unsigned const*>(count),
+         count);
 }
 
 #define TULLE_ORDER(I, O)                                                                          \
+  template bool is_sorted(I const*, O, void*);                                                     \
   template void line_pointers(I, O, I const*, O*, void*);                                          \
   template void expand_rows(I, O, O const*, I*, void*);                                            \
   template std::int64_t longest_row(I, O const*, void*);                                           \
   template void order_by(I, O, I const*, O const*, I*, O*, void*, std::size_t&, void*);            \
   template void order_by(I, O, I const*, I*, O*, void*);                                           \
-  template void order_by(I, I, O, I const*, I const*, I*, O*, void*);
+  template void order_by(I, I, O, I const*, I const*, I*, O*, void*);                              \
+  template void turn(I, O, I const*, I const*, O*, I*, O*, void*);
 TULLE_ORDER(std::int32_t, std::int32_t)
 TULLE_ORDER(std::int64_t, std::int64_t)
 TULLE_ORDER(std::int32_t, std::int64_t)
 #define TULLE_TURN(I)                                                                              \
-  template void sum_up(I const*, I*, std::size_t, void*, std::size_t&, void*);                     \
   template void count_up(I*, std::size_t, void*);                                                  \
-  template bool is_sorted(I const*, I, void*);                                                     \
-  template void sort_by_key(I, I, I const*, I const*, I*, I*, I*, void*);                          \
   template void order_by_count(std::size_t, unsigned*, I*, void*);
 TULLE_TURN(std::int32_t)
 TULLE_TURN(std::int64_t)

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The types of products of matrices on a device: those of every format, and 32-bit indices with
-// offsets that count more than 2^31 entries.
+// For which pairs of types.def there are kernels: those of csr, csc and coo, their products and
+// their conversions for all, the others for TULLE_TYPES.
 #pragma once
 #include "tulle/core/types.def"
 
-#define TULLE_PRODUCT_TYPES(X, ...)                                                                \
-  TULLE_TYPES(X __VA_OPT__(, ) __VA_ARGS__)                                                        \
-  X(f32_i32_i64, float, std::int32_t, std::int64_t __VA_OPT__(, ) __VA_ARGS__)                     \
-  X(f64_i32_i64, double, std::int32_t, std::int64_t __VA_OPT__(, ) __VA_ARGS__)
+#include "cuda/value.cuh"
+
+#define TULLE_ALL_TYPES(X, ...)                                                                    \
+  TULLE_TYPES(X __VA_OPT__(, ) __VA_ARGS__) TULLE_BASIC_TYPES(X __VA_OPT__(, ) __VA_ARGS__)
+
+/// All, with values as kernels have them.
+#define TULLE_KERNEL_TYPES(X, ...)                                                                 \
+  TULLE_ALL_TYPES(TULLE_AS_IN_KERNELS, X __VA_OPT__(, ) __VA_ARGS__)
+#define TULLE_AS_IN_KERNELS(tag, V, I, O, X, ...)                                                  \
+  X(tag, ::tulle::simt::plain<V>, I, O __VA_OPT__(, ) __VA_ARGS__)

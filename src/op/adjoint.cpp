@@ -8,6 +8,7 @@
 #include "tulle/core/error.hpp"
 #include "tulle/core/parallel.hpp"
 
+#include "core/cuda_module.hpp"
 #include "op/dense_operands.hpp"
 
 #include <complex>
@@ -15,16 +16,21 @@
 namespace tulle::detail {
 namespace {
 
-/// f(element) for each, in parallel.
-template <class V, class F>
-void for_each_element(dense_ref const& d, int threads, F const& f) {
-  std::size_t const n = d.rows * d.cols;
-  int const parts = parts_for(n, threads, 1 << 16);
+/// to = conj(from), which may be one, where A is.
+template <class V>
+void conjugate(where const& w, spmv_operand const& a, dense_ref const& from, dense_ref const& to) {
+  if (a.matrix.space == space::device) {
+    int const type = static_cast<int>(a.matrix.type);
+    return check(loaded_cuda().conjugate(w.device, w.stream, type, from, to), "adjoint");
+  }
+  std::size_t const n = to.rows * to.cols;
+  int const parts = parts_for(n, w.threads, 1 << 16);
   parallel(parts, [&](int part) {
     std::size_t const end = split(n, part + 1, parts);
     for (std::size_t k = split(n, part, parts); k < end; ++k) {
-      std::size_t const i = k / d.cols, j = k % d.cols;
-      f(static_cast<V*>(d.data)[i * d.row_stride + j * d.col_stride], k);
+      std::size_t const i = k / to.cols, j = k % to.cols;
+      static_cast<V*>(to.data)[i * to.row_stride + j * to.col_stride] =
+          std::conj(static_cast<V const*>(from.data)[i * from.row_stride + j * from.col_stride]);
     }
   });
 }
@@ -33,36 +39,55 @@ void for_each_element(dense_ref const& d, int threads, F const& f) {
 template <class V>
 class conjugated {
 public:
-  conjugated(dense_ref const& d, int threads) : d_(d), threads_(threads) { flip(); }
-  ~conjugated() { flip(); }
+  conjugated(where const& w, spmv_operand const& a, dense_ref const& c) : w_(w), a_(a), c_(c) {
+    conjugate<V>(w_, a_, c_, c_);
+  }
+  ~conjugated() { conjugate<V>(w_, a_, c_, c_); }
   conjugated(conjugated const&) = delete;
   conjugated& operator=(conjugated const&) = delete;
 
 private:
-  void flip() {
-    for_each_element<V>(d_, threads_, [](V& v, std::size_t) { v = std::conj(v); });
-  }
-  dense_ref d_;
-  int threads_;
+  where const& w_;
+  spmv_operand const& a_;
+  dense_ref const& c_;
 };
 
-/// product(conj(alpha), conj(b), conj(beta)) into conj(c), without reading b where alpha is zero.
+/// Memory for a copy, where A is. On a device it is of the stream's pool, which gives it back in
+/// the stream's order.
+template <class V>
+class copy_of {
+public:
+  copy_of(where const& w, spmv_operand const& a, dense_ref const& b)
+      : is_there_(a.matrix.space == space::device),
+        here_(is_there_ ? 0 : b.rows * b.cols, w.memory),
+        there_(is_there_ ? b.rows * b.cols * sizeof(V) : 0,
+               {.device = w.device, .stream = w.stream}) {}
+  V* data() { return is_there_ ? static_cast<V*>(there_.data()) : here_.data(); }
+
+private:
+  bool is_there_;
+  array<V> here_;
+  device_block there_;
+};
+
+/// product(policy, conj(alpha), conj(b), conj(beta)) into conj(c), without reading b where alpha is
+/// zero.
 template <class V, class Product>
-void conjugate_product(char const* op, where const& w, V alpha, dense_ref const& b, V beta,
-                       dense_ref const& c, Product const& product) {
-  std::size_t const n = checked_mul(b.rows, b.cols, op);
-  std::size_t const bytes = checked_mul(n, sizeof(V), op);
+void conjugate_product(char const* op, where const& w, spmv_operand const& a, V alpha,
+                       dense_ref const& b, V beta, dense_ref const& c, Product const& product) {
+  std::size_t const bytes = checked_mul(checked_mul(b.rows, b.cols, op), sizeof(V), op);
   if (bytes > w.workspace_limit)
     fail(errc::out_of_memory, "%s: %zu bytes of workspace wanted, the limit is %zu", op, bytes,
          w.workspace_limit);
-  array<V> copy(n, w.memory);
+  copy_of<V> memory(w, a, b);
+  dense_ref const copy(row_major(memory.data(), b.rows, b.cols));
   if (alpha != V(0))
-    for_each_element<V>(b, w.threads, [&](V& v, std::size_t k) { copy[k] = std::conj(v); });
+    conjugate<V>(w, a, b, copy);
   where rest = w;
   if (rest.workspace_limit != SIZE_MAX)
     rest.workspace_limit -= bytes;
-  conjugated<V> const output(c, w.threads);
-  product(rest, std::conj(alpha), copy.data(), std::conj(beta));
+  conjugated<V> const output(w, a, c);
+  product(rest, std::conj(alpha), copy, std::conj(beta));
 }
 
 template <class V>
@@ -80,15 +105,15 @@ void spmv_adjoint(spmv_plan* plan, where const& w, value_kind kind, void const* 
                   std::size_t y_size, spmv_options o) {
   with_value(kind, [&]<class V>(V) {
     if constexpr (is_complex<V>) {
-      if (kind_of_type(a.matrix.type) == kind && a.matrix.space == space::host) {
+      if (kind_of_type(a.matrix.type) == kind) {
         char const* const op = "spmv (adjoint)";
         dense_view<V const> const in = col_major(static_cast<V const*>(x), x_size, 1);
         dense_view<V> const out = col_major(static_cast<V*>(y), y_size, 1);
         check_dense(op, a.transposed, a.matrix.rows, a.matrix.cols, sizeof(V), in, out);
         return conjugate_product<V>(
-            op, w, value_at<V>(alpha), in, value_at<V>(beta), out,
-            [&](where const& rest, V conj_alpha, V const* conj_x, V conj_beta) {
-              spmv(plan, rest, kind, &conj_alpha, a, conj_x, x_size, &conj_beta, y, y_size, o);
+            op, plan ? where_of(*plan) : w, a, value_at<V>(alpha), in, value_at<V>(beta), out,
+            [&](where const& rest, V conj_alpha, dense_ref const& conj_x, V conj_beta) {
+              spmv(plan, rest, kind, &conj_alpha, a, conj_x.data, x_size, &conj_beta, y, y_size, o);
             });
       }
     }
@@ -100,14 +125,13 @@ void spmm_adjoint(where const& w, value_kind kind, void const* alpha, spmv_opera
                   dense_ref const& b, void const* beta, dense_ref const& c) {
   with_value(kind, [&]<class V>(V) {
     if constexpr (is_complex<V>) {
-      if (kind_of_type(a.matrix.type) == kind && a.matrix.space == space::host) {
+      if (kind_of_type(a.matrix.type) == kind) {
         char const* const op = "spmm (adjoint)";
         check_dense(op, a.transposed, a.matrix.rows, a.matrix.cols, sizeof(V), b, c);
         return conjugate_product<V>(
-            op, w, value_at<V>(alpha), b, value_at<V>(beta), c,
-            [&](where const& rest, V conj_alpha, V const* conj_b, V conj_beta) {
-              dense_ref const copy(row_major(conj_b, b.rows, b.cols));
-              spmm(nullptr, rest, kind, &conj_alpha, a, copy, &conj_beta, c);
+            op, w, a, value_at<V>(alpha), b, value_at<V>(beta), c,
+            [&](where const& rest, V conj_alpha, dense_ref const& conj_b, V conj_beta) {
+              spmm(nullptr, rest, kind, &conj_alpha, a, conj_b, &conj_beta, c);
             });
       }
     }

@@ -40,6 +40,9 @@ inline bool passes_cache_by(std::size_t nnz, std::size_t entry_bytes, int thread
   return nnz / static_cast<std::size_t>(threads) > cache / entry_bytes;
 }
 
+/// The policy that a plan was made with: spmv.cpp.
+where const& where_of(spmv_plan const& plan);
+
 /// Threads for a product of so many entries and rows, where the policy asks for `asked`: little
 /// work is not shared.
 inline int threads_for(std::size_t work, int asked) {

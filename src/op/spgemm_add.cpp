@@ -15,6 +15,14 @@ void scale(V factor, V const* from, std::size_t n, V* to) {
   for (std::size_t k = 0; k < n; ++k)
     to[k] = factor == V(0) ? V(0) : factor * from[k];
 }
+/// n values as they are: 1 times a complex one may change the sign of its zeros.
+template <class V>
+void copy(bool is_read, V const* from, std::size_t n, V* to) {
+  if (is_read)
+    std::copy_n(from, n, to);
+  else
+    std::fill_n(to, n, V(0));
+}
 
 } // namespace
 
@@ -59,8 +67,8 @@ csr<V, I, O> spgemm(where const& w, V alpha, csr_view<V, I, O> a, csr_view<V, I,
     right.row_ptr[inner + i + 1] = static_cast<O>(static_cast<O>(nnz_b) + d.row_ptr[i + 1]);
   std::copy_n(b.col, nnz_b, right.col.data());
   std::copy_n(d.col, nnz_d, right.col.data() + nnz_b);
-  scale(alpha == V(0) ? V(0) : V(1), b.val, nnz_b, right.val.data());
-  scale(beta == V(0) ? V(0) : V(1), d.val, nnz_d, right.val.data() + nnz_b);
+  copy(alpha != V(0), b.val, nnz_b, right.val.data());
+  copy(beta != V(0), d.val, nnz_d, right.val.data() + nnz_b);
   return spgemm(w, left.view(), right.view(), o, taken + bytes);
 }
 

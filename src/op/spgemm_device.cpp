@@ -129,9 +129,14 @@ device_matrix spgemm(cuda const& where, device_ref const& a, device_ref const& b
   return multiply_once(where, kernel, a, b, product);
 }
 
-device_matrix spgemm(cuda const& where, double alpha, device_ref const& a, device_ref const& b,
-                     double beta, device_ref const& d, spgemm_options o) {
+device_matrix spgemm(cuda const& where, std::complex<double> alpha, device_ref const& a,
+                     device_ref const& b, std::complex<double> beta, device_ref const& d,
+                     spgemm_options o) {
   auto const& kernel = check_product(a, b);
+  bool const are_real =
+      visit(a.matrix.type, []<class T>(T) { return std::is_floating_point_v<typename T::value>; });
+  if (are_real && (alpha.imag() != 0 || beta.imag() != 0))
+    fail(errc::unsupported, "spgemm: a factor is complex, the values are %s", name(a.matrix.type));
   check_third("D", d.matrix, a.matrix, b.matrix);
   as_csr const of_d(d, where);
   cuda_product product;

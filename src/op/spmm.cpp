@@ -98,20 +98,13 @@ void scale(V beta, dense_ref const& c, int threads) {
   });
 }
 
-void scale_on_device(int device, void* stream, value_kind kind, void const* beta,
-                     dense_ref const& c) {
-  if (kind != value_kind::f32 && kind != value_kind::f64)
-    fail(errc::unsupported, "spmm: cuda has no kernel for complex values");
-  check(loaded_spmm().scale(device, stream, beta, c, bytes_of(kind)), "spmm");
-}
-
 template <class V>
 void copy_column(spmm_plan::state const& s, V* to, std::size_t to_stride, V const* from,
                  std::size_t from_stride, std::size_t n) {
   if (s.cuda)
-    return check(
-        s.cuda->copy(s.view.device, s.view.stream, to, to_stride, from, from_stride, n, sizeof(V)),
-        "spmm");
+    return check(s.cuda->copy(s.view.device, s.view.stream, static_cast<int>(s.type), to, to_stride,
+                              from, from_stride, n),
+                 "spmm");
   int const parts = detail::parts_for(n, s.view.threads, 1 << 16);
   detail::parallel(parts, [&](int part) {
     std::size_t const end = detail::split(n, part + 1, parts);
@@ -337,8 +330,10 @@ void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, s
   bool const alpha_is_zero =
       with_value(kind, [&]<class V>(V) { return *static_cast<V const*>(alpha) == V(0); });
   if (alpha_is_zero && where_to == backend::cuda)
-    return scale_on_device(plan ? plan->get().view.device : w.device,
-                           plan ? plan->get().view.stream : w.stream, kind, beta, c);
+    return check(loaded_spmm().scale(plan ? plan->get().view.device : w.device,
+                                     plan ? plan->get().view.stream : w.stream,
+                                     static_cast<int>(a.matrix.type), beta, c),
+                 "spmm");
   if (alpha_is_zero)
     return with_value(kind, [&]<class V>(V) {
       scale(*static_cast<V const*>(beta), c, plan ? plan->get().view.threads : w.threads);

@@ -114,21 +114,6 @@ void check_space(matrix_ref const& m, backend where) {
          m.space == space::device ? "device" : "host", name(where));
 }
 
-void scale_on_device(value_kind kind, void const* beta, void* y, std::size_t n, int device,
-                     void* stream) {
-  cuda_module const& module = loaded_cuda();
-  if (kind == value_kind::f32)
-    check(module.scale_f32(device, stream, *static_cast<float const*>(beta), static_cast<float*>(y),
-                           n),
-          "spmv");
-  else if (kind != value_kind::f64)
-    fail(errc::unsupported, "spmv: cuda has no kernel for complex values");
-  else
-    check(module.scale_f64(device, stream, *static_cast<double const*>(beta),
-                           static_cast<double*>(y), n),
-          "spmv");
-}
-
 void run_reference(where const& w, void const* alpha, spmv_operand a, void const* x,
                    void const* beta, void* y) {
   any_matrix csr;
@@ -316,6 +301,10 @@ void spmv_plan::rebind_to(spmv_operand a) {
 
 namespace detail {
 
+where const& where_of(spmv_plan const& plan) {
+  return plan.get().where;
+}
+
 void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
           void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size,
           spmv_options o) {
@@ -328,7 +317,9 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
       with_value(kind, [&]<class V>(V) { return *static_cast<V const*>(alpha) == V(0); });
   auto const run_without_a = [&](where const& here) {
     if (here.backend == backend::cuda)
-      return scale_on_device(kind, beta, y, y_size, here.device, here.stream);
+      return check(
+          loaded_cuda().scale(here.device, here.stream, static_cast<int>(m.type), beta, y, y_size),
+          "spmv");
     with_value(kind, [&]<class V>(V) {
       scale(*static_cast<V const*>(beta), static_cast<V*>(y), y_size, here.threads);
     });

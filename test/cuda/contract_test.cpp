@@ -40,6 +40,20 @@ TEST(cuda, says_what_devices_there_are) {
   EXPECT_NE(cuda_state().find("device"), std::string::npos);
 }
 
+TEST(cuda, every_type_comes_back_as_it_was) {
+  for (std::size_t t = 0; t < type_count; ++t) {
+    any_matrix const csr = as_type(find("skewed").matrix, static_cast<type_tag>(t));
+    for_each_format(csr, [&](any_matrix const& a) {
+      any_matrix const back = download(upload(a)), wanted = convert(a, format::csr);
+      visit(csr.type(), [&](auto types) {
+        using T = decltype(types);
+        using owner = tulle::csr<typename T::value, typename T::index, typename T::offset>;
+        EXPECT_EQ(*back.get_if<owner>(), *wanted.get_if<owner>()) << name(a.format());
+      });
+    });
+  }
+}
+
 TEST(cuda, every_format_comes_back_as_it_was) {
   for (animal const& animal : zoo()) {
     any_matrix const csr = animal.matrix;
@@ -189,6 +203,16 @@ TEST(cuda, bad_arguments_are_named) {
       fails_with(errc::bad_structure, {"nothing"}, [&] { spmv(1.0, device_matrix(), x, 0.0, z); }));
   EXPECT_TRUE(
       fails_with(errc::backend, {"cuda"}, [&] { device_array<double>(5, {.device = 999}); }));
+  // Complex values are read at once.
+  using complex = std::complex<double>;
+  any_matrix const of_complex = as_type(a, type_tag::c64_i32);
+  device_matrix const complex_there = upload(of_complex);
+  device_array<complex> u(x.size()), v(y.size());
+  vector_view<complex, space::device> const apart(
+      reinterpret_cast<complex*>(reinterpret_cast<char*>(v.data()) + 8), z.size());
+  for (complex const alpha : {0.0, 1.0})
+    EXPECT_TRUE(fails_with(errc::bad_structure, {"multiple of their size"},
+                           [&] { spmv(alpha, complex_there, u, 0.0, apart); }));
 }
 
 } // namespace

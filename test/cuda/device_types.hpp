@@ -9,13 +9,6 @@
 
 namespace tulle::test {
 
-/// The types that device kernels are built for.
-inline constexpr std::size_t device_types = 0
-#define TULLE_COUNT(tag, V, I, O) +1
-    TULLE_TYPES(TULLE_COUNT)
-#undef TULLE_COUNT
-    ;
-
 /// Whether formats.def promises it on the device; what it does not is converted on the host alone.
 inline bool is_on_device(format f) {
 #define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
@@ -39,28 +32,23 @@ inline bool has_plan(device_matrix const& a, bool transposed, spmv_options o = {
 }
 
 /// y = alpha A x + beta y through device memory; y starts `shift` elements into its allocation.
-inline void multiply_there(device_matrix const& a, bool transposed, double alpha, dense const& x,
-                           double beta, dense& y, spmv_options o = {}, std::size_t shift = 0) {
+inline void multiply_there(device_matrix const& a, bool transposed, wide alpha, dense const& x,
+                           wide beta, dense& y, spmv_options o = {}, std::size_t shift = 0) {
   std::visit(
       [&](auto& out) {
         using vector = std::remove_reference_t<decltype(out)>;
         using V = typename vector::value_type;
-        if constexpr (std::is_floating_point_v<V>) {
-          device_array<V> const in(std::get<vector>(x.values));
-          vector shifted(shift + out.size());
-          std::copy(out.begin(), out.end(), shifted.begin() + static_cast<std::ptrdiff_t>(shift));
-          device_array<V> result(shifted);
-          vector_view<V, space::device> const there(result.data() + shift, out.size());
-          if (transposed)
-            spmv(static_cast<V>(alpha), tulle::transposed(a), in, static_cast<V>(beta), there, o);
-          else
-            spmv(static_cast<V>(alpha), a, in, static_cast<V>(beta), there, o);
-          result.copy_to(shifted.data());
-          std::copy_n(shifted.begin() + static_cast<std::ptrdiff_t>(shift), out.size(),
-                      out.begin());
-        } else {
-          FAIL() << "no complex type is built for the device";
-        }
+        device_array<V> const in(std::get<vector>(x.values));
+        vector shifted(shift + out.size());
+        std::copy(out.begin(), out.end(), shifted.begin() + static_cast<std::ptrdiff_t>(shift));
+        device_array<V> result(shifted);
+        vector_view<V, space::device> const there(result.data() + shift, out.size());
+        if (transposed)
+          spmv(round_to<V>(alpha), tulle::transposed(a), in, round_to<V>(beta), there, o);
+        else
+          spmv(round_to<V>(alpha), a, in, round_to<V>(beta), there, o);
+        result.copy_to(shifted.data());
+        std::copy_n(shifted.begin() + static_cast<std::ptrdiff_t>(shift), out.size(), out.begin());
       },
       y.values);
 }

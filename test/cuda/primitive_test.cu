@@ -6,6 +6,7 @@
 #include "cuda/primitive/search.cuh"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -73,6 +74,32 @@ std::vector<double> there_block_segmented_scan(int p) {
   return call<double>([=] __device__(int i) {
     __shared__ block_room<double> room;
     return block_segmented_scan<threads>(value(i), starts(i, p), room);
+  });
+}
+__host__ __device__ complex<double> complex_value(int i) {
+  return {value(i), -3 * value(i + 5)};
+}
+std::vector<complex<double>> there_complex_reduce() {
+  return call<complex<double>>([] __device__(int i) { return reduce<32>(complex_value(i)); });
+}
+std::vector<complex<double>> there_complex_block_segmented_scan(int p) {
+  return call<complex<double>>([=] __device__(int i) {
+    __shared__ block_room<complex<double>> room;
+    return block_segmented_scan<threads>(complex_value(i), starts(i, p), room);
+  });
+}
+/// Operands that round.
+__host__ __device__ complex<double> third(int i) {
+  return {value(i) / 3, value(i + 7) / 7};
+}
+std::vector<complex<double>> there_complex_fma() {
+  return call<complex<double>>(
+      [] __device__(int i) { return fma(third(i), third(i + 1), third(i + 2)); });
+}
+std::vector<complex<double>> there_complex_nothing() {
+  return call<complex<double>>([] __device__(int i) {
+    complex<double> const zero = nothing<complex<double>>();
+    return is_nothing(zero) && !is_nothing(complex<double>(0)) ? zero : complex_value(i);
   });
 }
 std::vector<int> there_lower_bound(int const* keys, int n) {
@@ -159,6 +186,37 @@ TEST(cuda_primitive, what_a_block_adds_up) {
       open = starts(i, p) ? value(i) : open + value(i);
     }
   }
+}
+
+TEST(cuda_primitive, complex_values_are_shuffled_and_added_by_parts) {
+  std::vector<complex<double>> const sums = there_complex_reduce();
+  for (int i = 0; i < threads; ++i) {
+    complex<double> sum = 0;
+    for (int k = i / 32 * 32; k < i / 32 * 32 + 32; ++k)
+      sum += complex_value(k);
+    EXPECT_TRUE(sums[static_cast<std::size_t>(i)] == sum) << i;
+  }
+  for (int const p : patterns) {
+    std::vector<complex<double>> const found = there_complex_block_segmented_scan(p);
+    complex<double> before = 0;
+    for (int i = 0; i < threads; ++i) {
+      EXPECT_TRUE(found[static_cast<std::size_t>(i)] == before) << p << " " << i;
+      before = starts(i, p) ? complex_value(i) : before + complex_value(i);
+    }
+  }
+}
+
+TEST(cuda_primitive, complex_fma_rounds_four_times) {
+  std::vector<complex<double>> const found = there_complex_fma();
+  for (int i = 0; i < threads; ++i) {
+    complex<double> const a = third(i), b = third(i + 1), s = third(i + 2);
+    double const re = std::fma(-a.im, b.im, std::fma(a.re, b.re, s.re));
+    double const im = std::fma(a.im, b.re, std::fma(a.re, b.im, s.im));
+    EXPECT_EQ(found[static_cast<std::size_t>(i)].re, re) << i;
+    EXPECT_EQ(found[static_cast<std::size_t>(i)].im, im) << i;
+  }
+  for (complex<double> const v : there_complex_nothing())
+    EXPECT_TRUE(v == complex<double>(0) && std::signbit(v.re) && std::signbit(v.im));
 }
 
 TEST(cuda_primitive, bitonic_sort_puts_keys_in_order) {

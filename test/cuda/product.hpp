@@ -11,11 +11,11 @@
 
 namespace tulle::test {
 
-/// The types that they are built for.
-inline constexpr type_tag product_types[] = {
+inline constexpr type_tag every_type[] = {
 #define TULLE_TAG(tag, V, I, O) type_tag::tag,
-    TULLE_TYPES(TULLE_TAG) type_tag::f32_i32_i64, type_tag::f64_i32_i64};
+    TULLE_TYPES(TULLE_TAG) TULLE_BASIC_TYPES(TULLE_TAG)
 #undef TULLE_TAG
+};
 
 inline bool is_quick() {
   return std::getenv("TULLE_TEST_QUICK") != nullptr;

@@ -6,9 +6,11 @@
 #include "tulle/op/convert.hpp"
 #include "tulle/op/galerkin_device.hpp"
 #include "tulle/op/spgemm_semiring_device.hpp"
+#include "tulle/op/spmm.hpp"
 
 #include "cuda/memory.hpp"
 #include "cuda/product.hpp"
+#include "cuda/there.hpp"
 #include "support/zoo.hpp"
 
 #include <cmath>
@@ -39,7 +41,7 @@ class cuda_spgemm_forms : public testing::TestWithParam<type_tag> {
 protected:
   type_tag const type = GetParam();
 };
-INSTANTIATE_TEST_SUITE_P(types, cuda_spgemm_forms, testing::ValuesIn(product_types),
+INSTANTIATE_TEST_SUITE_P(types, cuda_spgemm_forms, testing::ValuesIn(every_type),
                          [](auto const& info) { return name(info.param); });
 
 TEST_P(cuda_spgemm_forms, three_operands_have_the_bits_of_the_cpu) {
@@ -48,13 +50,16 @@ TEST_P(cuda_spgemm_forms, three_operands_have_the_bits_of_the_cpu) {
                      d = as_type(other(matrix.rows, 900, 40, 3), type);
     device_matrix const there_a = upload(a), there_b = upload(b), there_d = upload(d);
     for (auto const& [alpha, beta] : {std::pair(1.1, -.3), {0., 1.7}, {2.3, 0.}, {0., 0.}}) {
+      wide const factor = scalar(type, alpha), scale = scalar(type, beta);
       any_matrix const wanted = with_csr(a, [&](auto const& x) -> any_matrix {
         using owner = std::remove_cvref_t<decltype(x)>;
         using V = value_t<owner>;
-        return spgemm(cpu{}, static_cast<V>(alpha), x, *b.get_if<owner>(), static_cast<V>(beta),
+        return spgemm(cpu{}, round_to<V>(factor), x, *b.get_if<owner>(), round_to<V>(scale),
                       *d.get_if<owner>());
       });
-      EXPECT_TRUE(same_as(spgemm(alpha, there_a, there_b, beta, there_d), wanted))
+      EXPECT_TRUE(same_as(spgemm(std::complex<double>(factor), there_a, there_b,
+                                 std::complex<double>(scale), there_d),
+                          wanted))
           << animal << " " << alpha << " " << beta;
     }
   }
@@ -72,8 +77,7 @@ TEST_P(cuda_spgemm_forms, galerkin_has_the_bits_of_the_cpu) {
         return has_r ? galerkin(cpu{}, y, x, z, {order}) : galerkin(cpu{}, x, z, {order});
       });
     };
-    bool const turns = matrix.rows == matrix.cols && type != type_tag::f32_i32_i64 &&
-                       type != type_tag::f64_i32_i64;
+    bool const turns = matrix.rows == matrix.cols;
     any_matrix either[2];
     for (galerkin_order const order : {galerkin_order::ra_first, galerkin_order::ap_first}) {
       any_matrix& wanted = either[order == galerkin_order::ap_first] = on_cpu(order, true);
@@ -85,6 +89,43 @@ TEST_P(cuda_spgemm_forms, galerkin_has_the_bits_of_the_cpu) {
     device_matrix const chosen = galerkin(there_r, there_a, there_p);
     EXPECT_TRUE(same_as(chosen, either[0]) || same_as(chosen, either[1])) << animal;
   }
+}
+
+// What a product made is multiplied where it is: integers, exact in every order.
+TEST_P(cuda_spgemm_forms, products_are_multiplied_there) {
+  csr<double> left = other(200, 300, 9, 5), right = other(300, 150, 30, 3);
+  for (csr<double>* const m : {&left, &right})
+    for (std::size_t k = 0; k < m->val.size(); ++k)
+      m->val[k] = static_cast<double>(k % 7) - 3;
+  any_matrix const a = as_type(left, type), b = as_type(right, type);
+  any_matrix const wanted = spgemm(cpu{}, a, b);
+  device_matrix const c = spgemm(upload(a), upload(b));
+  ASSERT_TRUE(same_as(c, wanted));
+  for (bool const transposed : {false, true}) {
+    std::size_t const in = transposed ? 200 : 150, out = transposed ? 150 : 200;
+    dense const x = to_dense(type, integers(in, 1)), before = to_dense(type, integers(out, 2));
+    product const exact = exact_product(wanted, transposed, x);
+    for (double const beta : {0.0, 2.0}) {
+      dense got = beta == 0 ? constant(type, out, NAN) : before;
+      multiply_there(c, transposed, scalar(type, -1), x, scalar(type, beta), got);
+      EXPECT_TRUE(is_product(exact, scalar(type, -1), scalar(type, beta), before, got, 0, 0));
+    }
+  }
+  dense const x = to_dense(type, integers(150 * 8, 1));
+  std::visit(
+      [&](auto const& values) {
+        using V = typename std::remove_cvref_t<decltype(values)>::value_type;
+        device_array<V> const there(values);
+        device_array<V> y(200 * 8);
+        spmm(V(1), c, row_major<space::device>(there.data(), 150, 8), V(0),
+             row_major<space::device>(y.data(), 200, 8));
+        std::vector<V> got(200 * 8), here(200 * 8);
+        y.copy_to(got.data());
+        spmm(reference{}, V(1), wanted, row_major(values.data(), 150, 8), V(0),
+             row_major(here.data(), 200, 8));
+        EXPECT_EQ(got, here);
+      },
+      x.values);
 }
 
 TEST(cuda, galerkin_takes_the_order_with_fewer_products) {
@@ -111,9 +152,8 @@ TEST(cuda, products_of_three_take_coo_and_refuse_what_does_not_fit) {
                          [&] { spgemm(1, there_a, there_b, 1, f32); }));
   EXPECT_TRUE(fails_with(errc::shape_mismatch, {"galerkin", "P 30 x 20"},
                          [&] { galerkin(there_b, there_a, there_d); }));
-  EXPECT_TRUE(fails_with(errc::unsupported, {"convert", "csc", "f64_i32_i64"}, [&] {
-    device_matrix const wide = upload(as_type(other(9, 9, 3, 3), type_tag::f64_i32_i64));
-    galerkin(wide, wide);
+  EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "factor is complex", "f64_i32"}, [&] {
+    spgemm(std::complex<double>(1, 2), there_a, there_b, 1, there_d);
   }));
   // A column that would be one of D's.
   std::vector<int> const row_ptr = {0, 1, 2, 3}, col = {0, 4, 2};

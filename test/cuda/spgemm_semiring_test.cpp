@@ -95,6 +95,20 @@ TYPED_TEST(cuda_spgemm_semiring, has_the_bits_of_the_cpu) {
   }
 }
 
+TEST(cuda, masks_of_complex_products_have_the_bits_of_the_cpu) {
+  using matrix = csr<std::complex<double>>;
+  auto const complex = [](csr<double> const& a) {
+    return *as_type(a, type_tag::c64_i32).get_if<matrix>();
+  };
+  for (char const* const text : {"poisson2d5:20", "fem:300", "rmat:9:20"}) {
+    matrix const a = complex(rough(generate(text)));
+    expect_over(plus_times(), a, a, complex(some_mask(a.rows, a.cols)), text);
+    device_matrix const there = upload(a);
+    EXPECT_TRUE(fails_with(errc::unsupported, {"plus_times", "complex"},
+                           [&] { spgemm(plus_pair(), there, there); }));
+  }
+}
+
 TEST(cuda, masks_count_triangles) {
   csr<double> const a = generate("rmat:12:16");
   device_matrix const there = upload(a);

@@ -21,34 +21,30 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// One call through device memory, C in an allocation that begins `shift` elements before it.
-void multiply_there(device_matrix const& a, bool transposed, double alpha, dense const& b,
-                    places const& in, double beta, dense& c, places const& out,
+void multiply_there(device_matrix const& a, bool transposed, wide alpha, dense const& b,
+                    places const& in, wide beta, dense& c, places const& out,
                     std::size_t shift = 0) {
   std::visit(
       [&](auto& values) {
         using vector = std::remove_reference_t<decltype(values)>;
         using V = typename vector::value_type;
-        if constexpr (std::is_floating_point_v<V>) {
-          device_array<V> const from(std::get<vector>(b.values));
-          vector shifted(shift, V(7));
-          shifted.insert(shifted.end(), values.begin(), values.end());
-          device_array<V> to(shifted);
-          dense_view<V const, space::device> const x{from.data() + in.begin, in.rows, in.cols,
-                                                     in.row_stride, in.col_stride};
-          dense_view<V, space::device> const y{to.data() + shift + out.begin, out.rows, out.cols,
-                                               out.row_stride, out.col_stride};
-          if (transposed)
-            spmm(static_cast<V>(alpha), tulle::transposed(a), x, static_cast<V>(beta), y);
-          else
-            spmm(static_cast<V>(alpha), a, x, static_cast<V>(beta), y);
-          to.copy_to(shifted.data());
-          for (std::size_t k = 0; k < shift; ++k)
-            EXPECT_EQ(shifted[k], V(7));
-          std::copy_n(shifted.begin() + static_cast<std::ptrdiff_t>(shift), values.size(),
-                      values.begin());
-        } else {
-          FAIL() << "no complex type is built for the device";
-        }
+        device_array<V> const from(std::get<vector>(b.values));
+        vector shifted(shift, V(7));
+        shifted.insert(shifted.end(), values.begin(), values.end());
+        device_array<V> to(shifted);
+        dense_view<V const, space::device> const x{from.data() + in.begin, in.rows, in.cols,
+                                                   in.row_stride, in.col_stride};
+        dense_view<V, space::device> const y{to.data() + shift + out.begin, out.rows, out.cols,
+                                             out.row_stride, out.col_stride};
+        if (transposed)
+          spmm(round_to<V>(alpha), tulle::transposed(a), x, round_to<V>(beta), y);
+        else
+          spmm(round_to<V>(alpha), a, x, round_to<V>(beta), y);
+        to.copy_to(shifted.data());
+        for (std::size_t k = 0; k < shift; ++k)
+          EXPECT_EQ(shifted[k], V(7));
+        std::copy_n(shifted.begin() + static_cast<std::ptrdiff_t>(shift), values.size(),
+                    values.begin());
       },
       c.values);
 }
@@ -67,8 +63,9 @@ void expect_exact(any_matrix const& csr, device_matrix const& there, bool transp
   dense got =
       beta == 0 ? ground : spread(to_dense(csr.type(), integers(c0.size(), 2)), c0, c, ground);
   dense expected = got;
-  multiply_dense(reference{}, 2, csr, transposed, from, b, beta, expected, c);
-  multiply_there(there, transposed, 2, from, b, beta, got, c, shift);
+  wide const factor = scalar(csr.type(), 2), scale = scalar(csr.type(), beta);
+  multiply_dense(reference{}, factor, csr, transposed, from, b, scale, expected, c);
+  multiply_there(there, transposed, factor, from, b, scale, got, c, shift);
   EXPECT_TRUE(same_values(got, expected))
       << what << (transposed ? " transposed, " : ", ") << width << " columns, B " << name(how_b)
       << ", C " << name(how_c) << ", beta " << beta;
@@ -85,7 +82,7 @@ csr<double> with_long_rows() {
 }
 
 TEST(device_spmm, is_exact_on_integers) {
-  for (std::size_t t = 0; t < device_types; ++t) {
+  for (std::size_t t = 0; t < type_count; ++t) {
     auto const type = static_cast<type_tag>(t);
     for (animal const& animal : zoo()) {
       if (is_quick() && (t != 1 || animal.matrix.val.size() > 3000))

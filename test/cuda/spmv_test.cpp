@@ -25,7 +25,7 @@ protected:
 std::string type_name(testing::TestParamInfo<std::size_t> const& info) {
   return name(static_cast<type_tag>(info.param));
 }
-INSTANTIATE_TEST_SUITE_P(types, cuda_spmv, testing::Range<std::size_t>(0, device_types), type_name);
+INSTANTIATE_TEST_SUITE_P(types, cuda_spmv, testing::Range<std::size_t>(0, type_count), type_name);
 
 std::size_t in(any_matrix const& a, bool transposed) {
   return transposed ? a.rows() : a.cols();
@@ -97,9 +97,10 @@ TEST_P(cuda_spmv, is_exact_on_integers) {
                        double alpha, beta;
                      } const scalars[] = {{1, 0}, {-1, 2.5}, {2.5, 1}, {0, 0}, {0, 2.5}};
                      for (auto const s : scalars) {
+                       wide const alpha = scalar(type, s.alpha), beta = scalar(type, s.beta);
                        dense got = s.beta == 0 ? constant(type, ys[t].size(), nan) : ys[t];
-                       multiply_there(a, t, s.alpha, xs[t], s.beta, got, o, s.alpha == -1 ? 1 : 0);
-                       ASSERT_TRUE(is_product(exact[t], s.alpha, s.beta, ys[t], got, 0, 0))
+                       multiply_there(a, t, alpha, xs[t], beta, got, o, s.alpha == -1 ? 1 : 0);
+                       ASSERT_TRUE(is_product(exact[t], alpha, beta, ys[t], got, 0, 0))
                            << animal.name << " " << what << (t ? " transposed" : "") << " alpha "
                            << s.alpha << " beta " << s.beta;
                      }
@@ -121,13 +122,14 @@ TEST_P(cuda_spmv, is_within_rounding_and_the_same_bits_again) {
     }
     for_each_there(
         csr, [&](std::string const& what, device_matrix const& a, bool t, spmv_options o) {
+          wide const alpha = scalar(type, 0.75), beta = scalar(type, -1.25);
           dense got = ys[t];
-          multiply_there(a, t, 0.75, xs[t], -1.25, got, o);
-          ASSERT_TRUE(is_product(exact[t], 0.75, -1.25, ys[t], got, epsilon(type), tolerance))
+          multiply_there(a, t, alpha, xs[t], beta, got, o);
+          ASSERT_TRUE(is_product(exact[t], alpha, beta, ys[t], got, epsilon(type), tolerance))
               << animal.name << " " << what << (t ? " transposed" : "");
           for (int again = 0; again < 3; ++again) {
             dense other = ys[t];
-            multiply_there(a, t, 0.75, xs[t], -1.25, other, o);
+            multiply_there(a, t, alpha, xs[t], beta, other, o);
             ASSERT_TRUE(same_bits(got, other)) << animal.name << " " << what;
           }
         });
@@ -179,12 +181,15 @@ TEST_P(cuda_spmv, tiles_within_long_rows) {
     dense const before = to_dense(type, integers(here.rows(), 2));
     product const exact = exact_product(here, false, x);
     for (format const f : {format::csr5, format::csr, format::acsr, format::csr_adaptive}) {
+      if (!is_built(f, type))
+        continue;
       device_matrix const there = upload(convert(here, layout_for(f, backend::cuda)));
       EXPECT_NE(spmv_plan(there).path().find("long rows"), std::string::npos) << name(f);
       for (double const beta : {0.0, 1.0, 2.5}) {
+        wide const factor = scalar(type, 2.5), scale = scalar(type, beta);
         dense got = beta == 0 ? constant(type, before.size(), nan) : before;
-        multiply_there(there, false, 2.5, x, beta, got, {}, 1);
-        ASSERT_TRUE(is_product(exact, 2.5, beta, before, got, 0, 0)) << name(f) << " " << step;
+        multiply_there(there, false, factor, x, scale, got, {}, 1);
+        ASSERT_TRUE(is_product(exact, factor, scale, before, got, 0, 0)) << name(f) << " " << step;
       }
     }
   }

@@ -85,8 +85,8 @@ inline bool same_values(dense const& a, dense const& b) {
 }
 
 /// One call, with the plan where there is one.
-inline void multiply_dense(where const& w, double alpha, any_matrix const& a, bool transposed,
-                           dense const& b, places const& b_places, double beta, dense& c,
+inline void multiply_dense(where const& w, wide alpha, any_matrix const& a, bool transposed,
+                           dense const& b, places const& b_places, wide beta, dense& c,
                            places const& c_places, spmm_plan* plan = nullptr) {
   std::visit(
       [&](auto& values) {
@@ -94,7 +94,7 @@ inline void multiply_dense(where const& w, double alpha, any_matrix const& a, bo
         using V = typename vector::value_type;
         dense_view<V const> const in = b_places.view(std::get<vector>(b.values).data());
         dense_view<V> const out = c_places.view(values.data());
-        auto const factor = static_cast<V>(alpha), scale = static_cast<V>(beta);
+        auto const factor = round_to<V>(alpha), scale = round_to<V>(beta);
         if (plan)
           transposed ? spmm(*plan, factor, tulle::transposed(a), in, scale, out)
                      : spmm(*plan, factor, a, in, scale, out);

@@ -34,12 +34,6 @@ constexpr scalars every_scalar[] = {{0, 0},   {0, 1},   {0, -1},   {0, 2.5},  {1
                                     {1, -1},  {1, 2.5}, {-1, 0},   {-1, 1},   {-1, -1}, {-1, 2.5},
                                     {2.5, 0}, {2.5, 1}, {2.5, -1}, {2.5, 2.5}};
 
-// A complex scalar of the complex types has an imaginary part.
-wide scalar(type_tag t, double v) {
-  bool const is_complex = name(t)[0] == 'c';
-  return {v, is_complex && v != 0 && v != 1 ? 0.5L * v : 0.0L};
-}
-
 std::size_t in(any_matrix const& a, bool transposed) {
   return transposed ? a.rows() : a.cols();
 }

@@ -10,15 +10,6 @@ namespace {
 template <class V>
 constexpr bool is_complex = !std::is_floating_point_v<V>;
 
-template <class V>
-V round_to(wide w) {
-  if constexpr (is_complex<V>)
-    return V(static_cast<typename V::value_type>(w.real()),
-             static_cast<typename V::value_type>(w.imag()));
-  else
-    return static_cast<V>(w.real());
-}
-
 wide widen(std::complex<double> v) {
   return {v.real(), v.imag()};
 }
@@ -118,6 +109,11 @@ bool same_bits(dense const& a, dense const& b) {
                                                   right.data(), left.size() * sizeof(left[0])) == 0;
              },
              a.values);
+}
+
+wide scalar(type_tag t, double v) {
+  bool const has_imaginary = name(t)[0] == 'c' && v != 0 && v != 1;
+  return {v, has_imaginary ? 0.5L * v : 0.0L};
 }
 
 double epsilon(type_tag t) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// y = alpha A x + beta y in extended precision, and the operands of a call whose types only run
-/// time tells. Nothing here is a template, so that a test sweeps types without compiling for each.
+/// time tells, so that a test sweeps types without compiling for each.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
 #include "tulle/op/spmv.hpp"
@@ -30,6 +30,16 @@ dense to_dense(type_tag t, std::vector<double> const& v);
 dense constant(type_tag t, std::size_t n, double v);
 std::vector<wide> widen(dense const& v);
 void set(dense& v, std::size_t i, double value);
+/// v, for complex types with an imaginary part unless it is 0 or 1.
+wide scalar(type_tag t, double v);
+template <class V>
+V round_to(wide w) {
+  if constexpr (std::is_floating_point_v<V>)
+    return static_cast<V>(w.real());
+  else
+    return {static_cast<typename V::value_type>(w.real()),
+            static_cast<typename V::value_type>(w.imag())};
+}
 bool same_bits(dense const& a, dense const& b);
 double epsilon(type_tag t);
 

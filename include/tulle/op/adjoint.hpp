@@ -8,7 +8,7 @@
 ///
 /// Where A is real this is the product with transposed(a). Where it is complex, A^H x is
 /// conj(A^T conj(x)): takes a copy of x or B as workspace, with a plan as well, and y or C is
-/// conjugated in place before and after.
+/// conjugated in place before and after. On a device all of that is put on the stream.
 #pragma once
 #include "tulle/op/spmm.hpp"
 
@@ -30,9 +30,21 @@ V adjoint_factor(adjoint_view<View> const& a) {
     return std::conj(factor_of<V>(a.base));
 }
 
+/// Where a matrix is, and where its operation runs that is not told.
+template <class View>
+inline constexpr space space_of_operand = is_operand<View> ? space::host : space::device;
+template <class View>
+where where_operand_is() {
+  if constexpr (is_operand<View>)
+    return where{};
+  else
+    return cuda{};
+}
+
 template <class V, class View>
 void spmv_adjoint_typed(spmv_plan* plan, where const& w, V alpha, adjoint_view<View> const& a,
-                        vector_view<V const> x, V beta, vector_view<V> y, spmv_options o = {}) {
+                        vector_view<V const, space_of_operand<View>> x, V beta,
+                        vector_view<V, space_of_operand<View>> y, spmv_options o = {}) {
   V const scaled_alpha = alpha * adjoint_factor<V>(a);
   with_operand(
       a.base,
@@ -43,10 +55,12 @@ void spmv_adjoint_typed(spmv_plan* plan, where const& w, V alpha, adjoint_view<V
       true);
 }
 
-/// An adjoint whose values are V as far as is known.
-template <class View, class V>
-concept adjoint_of = is_operand<View> &&(std::is_void_v<typename value_of<View>::type> ||
-                                         std::is_same_v<typename value_of<View>::type, V>);
+/// An adjoint whose values are V as far as is known, and which is there.
+template <class View, class V, space S = space_of_operand<View>>
+concept adjoint_of = S == space_of_operand<View> &&
+                     (is_operand<View> ||
+                      is_device_operand<View>)&&(std::is_void_v<typename value_of<View>::type> ||
+                                                 std::is_same_v<typename value_of<View>::type, V>);
 
 } // namespace detail
 
@@ -62,22 +76,24 @@ template <class View, class X, class Y>
 requires detail::adjoint_of<View, element_t<Y>>
 void spmv(element_t<Y> alpha, adjoint_view<View> const& a, X const& x, element_t<Y> beta, Y&& y,
           spmv_options o = {}) {
-  detail::spmv_adjoint_typed<element_t<Y>>(nullptr, where{}, alpha, a, x, beta, y, o);
+  detail::spmv_adjoint_typed<element_t<Y>>(nullptr, detail::where_operand_is<View>(), alpha, a, x,
+                                           beta, y, o);
 }
 /// The same with what was planned for transposed(a).
 template <class View, class X, class Y>
 requires detail::adjoint_of<View, element_t<Y>>
 void spmv(spmv_plan& plan, element_t<Y> alpha, adjoint_view<View> const& a, X const& x,
           element_t<Y> beta, Y&& y) {
-  detail::spmv_adjoint_typed<element_t<Y>>(&plan, where{}, alpha, a, x, beta, y);
+  detail::spmv_adjoint_typed<element_t<Y>>(&plan, detail::where_operand_is<View>(), alpha, a, x,
+                                           beta, y);
 }
 
 /// C = alpha A^H B + beta C, on the policy's backend.
-template <class View, class V>
-requires detail::adjoint_of<View, V>
+template <class View, class V, space S>
+requires detail::adjoint_of<View, V, S>
 void spmm(where const& w, std::type_identity_t<V> alpha, adjoint_view<View> const& a,
-          std::type_identity_t<dense_view<V const>> b, std::type_identity_t<V> beta,
-          dense_view<V> c) {
+          std::type_identity_t<dense_view<V const, S>> b, std::type_identity_t<V> beta,
+          dense_view<V, S> c) {
   V const scaled_alpha = alpha * detail::adjoint_factor<V>(a);
   detail::with_operand(
       a.base,
@@ -87,12 +103,12 @@ void spmm(where const& w, std::type_identity_t<V> alpha, adjoint_view<View> cons
       true);
 }
 /// The same where the data is.
-template <class View, class V>
-requires detail::adjoint_of<View, V>
+template <class View, class V, space S>
+requires detail::adjoint_of<View, V, S>
 void spmm(std::type_identity_t<V> alpha, adjoint_view<View> const& a,
-          std::type_identity_t<dense_view<V const>> b, std::type_identity_t<V> beta,
-          dense_view<V> c) {
-  spmm(where{}, alpha, a, b, beta, c);
+          std::type_identity_t<dense_view<V const, S>> b, std::type_identity_t<V> beta,
+          dense_view<V, S> c) {
+  spmm(detail::where_operand_is<View>(), alpha, a, b, beta, c);
 }
 
 } // namespace tulle

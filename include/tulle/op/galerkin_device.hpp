@@ -7,7 +7,6 @@
 ///
 /// What is said of it on the host (op/galerkin.hpp) holds, and an order has the same bits there.
 /// Forecasts are exact on a device, and automatic takes R (A P) where the two are even.
-/// To turn P takes a type of TULLE_TYPES; with 32-bit indices and 64-bit offsets R is to be given.
 #pragma once
 #include "tulle/op/galerkin.hpp"
 #include "tulle/op/spgemm_device.hpp"

@@ -9,8 +9,7 @@
 ///     auto c = tulle::spgemm(2.0, da, db, -1.0, dd);                      // 2 A B - D
 ///
 /// What is said of spgemm on the host (op/spgemm.hpp) holds: places, order and bits of C are the
-/// same. Operands are csr, or what convert() makes a csr of on a device; of the types in
-/// TULLE_TYPES, and csr of float or double with 32-bit indices and 64-bit offsets. There are all
+/// same. Operands are csr, or what convert() makes a csr of on a device. There are all
 /// methods (esc and hash for up to 4096 products of a row, heap for up to 32 entries of A's; others
 /// are tiled, by heap as by automatic), and C is always sorted.
 ///
@@ -37,16 +36,19 @@ inline device_matrix spgemm(device_matrix const& a, device_matrix const& b, spge
 }
 
 /// C = alpha A B + beta D, of which the same holds as on the host; the factors are rounded to the
-/// type of the values. Takes copies of A, B and D, and no product beside C.
-device_matrix spgemm(cuda const& where, double alpha, device_ref const& a, device_ref const& b,
-                     double beta, device_ref const& d, spgemm_options o = {});
-inline device_matrix spgemm(cuda const& where, double alpha, device_matrix const& a,
-                            device_matrix const& b, double beta, device_matrix const& d,
-                            spgemm_options o = {}) {
+/// type of the values, and complex only where those are. Takes copies of A, B and D, and no product
+/// beside C.
+device_matrix spgemm(cuda const& where, std::complex<double> alpha, device_ref const& a,
+                     device_ref const& b, std::complex<double> beta, device_ref const& d,
+                     spgemm_options o = {});
+inline device_matrix spgemm(cuda const& where, std::complex<double> alpha, device_matrix const& a,
+                            device_matrix const& b, std::complex<double> beta,
+                            device_matrix const& d, spgemm_options o = {}) {
   return spgemm(where, alpha, a.ref(), b.ref(), beta, d.ref(), o);
 }
-inline device_matrix spgemm(double alpha, device_matrix const& a, device_matrix const& b,
-                            double beta, device_matrix const& d, spgemm_options o = {}) {
+inline device_matrix spgemm(std::complex<double> alpha, device_matrix const& a,
+                            device_matrix const& b, std::complex<double> beta,
+                            device_matrix const& d, spgemm_options o = {}) {
   return spgemm(a.where(), alpha, a, b, beta, d, o);
 }
 

@@ -5,8 +5,9 @@
 ///     auto d = tulle::spgemm(tulle::min_plus(), da, da);
 ///     auto t = tulle::spgemm(tulle::mask(dl), tulle::plus_pair(), dl, dl);
 ///
-/// What is said of it on the host (op/spgemm_semiring.hpp) holds: places, order and bits of C are
-/// the same. The semirings are those of op/semiring.hpp. Operands and mask are of one type.
+/// What is said of it on the host (op/spgemm_semiring.hpp) holds: places, order and bits of C are the
+/// same. The semirings are those of op/semiring.hpp, for complex values plus_times alone. Operands
+/// and mask are of one type.
 ///
 /// Without a mask the usual product comes first, for its places. Beside C a call then takes what
 /// that takes; with a mask a value, an offset and a byte for each entry of the mask; with the

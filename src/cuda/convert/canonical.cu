@@ -163,6 +163,6 @@ canonical<V, I, O>::canonical(csr_look<V, I, O> const& at) : view(at.a) {
   template scratch_csr<V, I, O> compress(I, I, O, I const*, I const*, V const*, void*);            \
   template struct csr_look<V, I, O>;                                                               \
   template struct canonical<V, I, O>;
-TULLE_PRODUCT_TYPES(TULLE_CANONICAL)
+TULLE_KERNEL_TYPES(TULLE_CANONICAL)
 
 } // namespace tulle::simt

@@ -104,6 +104,8 @@ std::size_t last_of(O const* ptr, std::size_t n, void* stream) {
   cuda_conversion const convert_##format##_##tag = {from_csr_##format##_##tag,                     \
                                                     to_csr_##format##_##tag};
 
-/// The conversion for every pair of TULLE_TYPES; with the way back.
+/// The conversion for every pair of TULLE_TYPES; for every one of types.def; with the way back.
 #define TULLE_INSTANTIATE_CUDA_CONVERT(format) TULLE_TYPES(TULLE_CUDA_ONE_WAY, format)
-#define TULLE_INSTANTIATE_CUDA_CONVERT_BACK(format) TULLE_TYPES(TULLE_CUDA_BOTH_WAYS, format)
+#define TULLE_INSTANTIATE_CUDA_CONVERT_BASIC(format) TULLE_KERNEL_TYPES(TULLE_CUDA_ONE_WAY, format)
+#define TULLE_INSTANTIATE_CUDA_CONVERT_BASIC_BACK(format)                                          \
+  TULLE_KERNEL_TYPES(TULLE_CUDA_BOTH_WAYS, format)

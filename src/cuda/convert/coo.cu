@@ -28,6 +28,6 @@ device_csr<V, I, O> to_csr(coo_view<V, I, O, space::device> const& a, result con
 
 } // namespace
 
-TULLE_INSTANTIATE_CUDA_CONVERT_BACK(coo)
+TULLE_INSTANTIATE_CUDA_CONVERT_BASIC_BACK(coo)
 
 } // namespace tulle::simt

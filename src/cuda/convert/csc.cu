@@ -42,6 +42,6 @@ device_csr<V, I, O> to_csr(csc_view<V, I, O, space::device> const& a, result con
 
 } // namespace
 
-TULLE_INSTANTIATE_CUDA_CONVERT_BACK(csc)
+TULLE_INSTANTIATE_CUDA_CONVERT_BASIC_BACK(csc)
 
 } // namespace tulle::simt

@@ -14,6 +14,6 @@ device_csr<V, I, O> from_csr(device_csr<V, I, O> const& a, csr_options, result c
 
 } // namespace
 
-TULLE_INSTANTIATE_CUDA_CONVERT(csr)
+TULLE_INSTANTIATE_CUDA_CONVERT_BASIC(csr)
 
 } // namespace tulle::simt

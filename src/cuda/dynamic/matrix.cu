@@ -11,6 +11,7 @@
 // that came later, and 4 for each share.
 #include "cuda/dynamic/overflow_entries.cuh"
 #include "cuda/order.cuh"
+#include "cuda/scale.cuh"
 #include "cuda/sort_by_key.cuh"
 #include "cuda/spmv/compressed.cuh"
 

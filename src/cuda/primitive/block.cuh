@@ -65,7 +65,7 @@ __device__ V block_segmented_scan(V v, bool starts, block_room<V>& room) {
     room.value[lane] = scanned;
   }
   __syncthreads();
-  V const before = __shfl_up_sync(whole_warp, up_to, 1);
+  V const before = shuffle_up(up_to, 1);
   // Of this warp's threads before this one, none starts anew: what came from other warps goes on.
   bool const open = (began & ((1u << lane) - 1)) == 0;
   V const from_warps = warp == 0 ? V(0) : room.value[warp - 1];

@@ -2,12 +2,29 @@
 
 // What the lanes of a warp do together; all of them take part.
 #pragma once
+#include "cuda/value.cuh"
+
 #include <cstdint>
 #include <type_traits>
 
 namespace tulle::simt {
 
 inline constexpr unsigned whole_warp = 0xffffffffu;
+
+/// A value of another lane: of lane `from`, of the one `apart` lanes before, of the one whose
+/// number differs by the bits of `mask`.
+template <class V>
+__device__ V shuffle(V v, int from) {
+  return by_parts(v, [=](auto part) { return __shfl_sync(whole_warp, part, from); });
+}
+template <class V>
+__device__ V shuffle_up(V v, int apart) {
+  return by_parts(v, [=](auto part) { return __shfl_up_sync(whole_warp, part, apart); });
+}
+template <class V>
+__device__ V shuffle_xor(V v, int mask) {
+  return by_parts(v, [=](auto part) { return __shfl_xor_sync(whole_warp, part, mask); });
+}
 
 /// Lanes for rows of that many entries on average.
 inline std::int64_t width_for(std::int64_t average) {
@@ -41,14 +58,14 @@ template <int width, class V>
 __device__ V reduce(V v) {
 #pragma unroll
   for (int d = width / 2; d > 0; d /= 2)
-    v += __shfl_xor_sync(whole_warp, v, d, width);
+    v += shuffle_xor(v, d);
   return v;
 }
 /// The same for a width that only run time tells.
 template <class V>
 __device__ V reduce(V v, int width) {
   for (int d = width / 2; d > 0; d /= 2)
-    v += __shfl_xor_sync(whole_warp, v, d);
+    v += shuffle_xor(v, d);
   return v;
 }
 
@@ -58,7 +75,7 @@ __device__ V inclusive_scan(V v) {
   int const lane = threadIdx.x % 32;
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    V const below = __shfl_up_sync(whole_warp, v, d);
+    V const below = shuffle_up(v, d);
     v = lane >= d ? v + below : v;
   }
   return v;
@@ -71,7 +88,7 @@ __device__ V segmented_scan(V v, bool starts) {
   bool stop = starts;
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    V const below = __shfl_up_sync(whole_warp, v, d);
+    V const below = shuffle_up(v, d);
     bool const stopped = __shfl_up_sync(whole_warp, stop, d);
     if (lane >= d && !stop) {
       v += below;

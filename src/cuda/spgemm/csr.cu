@@ -63,6 +63,7 @@ struct operands {
       : a(from_a), b(from_b),
         is_square(a.row_ptr == b.row_ptr && a.col == b.col && a.val == b.val && a.nnz == b.nnz &&
                   a.rows == b.rows && a.cols == b.cols) {
+    check_aligned(a.val, b.val);
     if (look_at_a)
       a = of_a.emplace(from_a, stream).view;
     if (is_square)
@@ -72,12 +73,13 @@ struct operands {
   }
 };
 
-/// Where there are too many heavy rows, or too wide ones, they are windows, and so are small rows
-/// where they are few: a thread takes 170 us for one, however few there are, and rmat of 2^10 rows
-/// was waiting for 71 of them.
-void choose_windows(cuda_product& p, std::size_t rows, std::size_t value_bytes) {
+/// Where there are too many heavy rows, or too wide ones, they are windows, and so are small rows where
+/// they are few: a thread takes 170 us for one, however few there are, and rmat of 2^10 rows was
+/// waiting for 71 of them.
+template <class V, class I, class O>
+void choose_windows(cuda_product& p, std::size_t rows) {
   std::size_t const heavy = rows_in(p, row_bin::heavy), small = rows_in(p, row_bin::small);
-  bool const leave_heavy = heavy != 0 && !takes_heavy(p, rows, value_bytes);
+  bool const leave_heavy = heavy != 0 && !takes_heavy<V, I, O>(p, rows);
   bool const leave_small = small != 0 && small <= few_small;
   auto const leave = [&](row_bin bin, unsigned long long widest) {
     p.all.rows[static_cast<int>(row_bin::window)] +=
@@ -287,11 +289,11 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   {
     scratch<product_survey> const found(1, s);
     TULLE_CUDA(cudaMemsetAsync, found.get(), 0, sizeof(product_survey), s);
-    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.method,
+    survey(a, b, static_cast<std::size_t>(from.a.nnz), p.method, wide_window_of<V>,
            can_scatter(static_cast<std::size_t>(b.cols)), p.bins, found.get(), stream);
     p.all = fetch(found.get(), 1, s)[0];
   }
-  choose_windows(p, rows, sizeof(V));
+  choose_windows<V, I, unsigned_t<O>>(p, rows);
   deal(p, a, b, memory);
   make_room_for_tiles<I, unsigned_t<O>>(p, a, static_cast<std::size_t>(from.a.nnz), b, memory);
 
@@ -354,8 +356,10 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
 /// The same over a semiring, and what a mask leaves of it.
 template <class V, class I, class O>
 device_csr<V, I, O> multiply_semiring(device_csr<V, I, O> const& from_a,
-                                      device_csr<V, I, O> const& from_b, cuda_result const& to,
-                                      cuda_result const& keep, cuda_product& p) {
+                                  device_csr<V, I, O> const& from_b, cuda_result const& to,
+                                  cuda_result const& keep, cuda_product& p) {
+  if (!std::is_floating_point_v<V> && p.semiring != semiring_kind::plus_times)
+    fail(errc::unsupported, "spgemm: of the semirings only plus_times is built for complex values");
   bool const has_mask = p.mask != nullptr, needs_places = !has_mask || p.complement;
   auto t = needs_places ? multiply(from_a, from_b, has_mask ? keep : to, keep, p)
                         : device_csr<V, I, O>();
@@ -388,7 +392,7 @@ template <class V, class I, class O>
 device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
                                      cuda_result const& to, cuda_result const& keep,
                                      cuda_product& p) {
-  auto const both = stack(static_cast<V>(p.alpha), a, b, static_cast<V>(p.beta),
+  auto const both = stack(rounded<V>(p.alpha), a, b, rounded<V>(p.beta),
                           *static_cast<device_csr<V, I, O> const*>(p.added), p.stream);
   return multiply(both.left.view, both.right.view, to, keep, p, both.are_canonical);
 }
@@ -417,7 +421,8 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
                                    *static_cast<device_csr<V, I, O> const*>(b), !p.a_canonical,    \
                                    !p.b_canonical, p.stream);                                      \
       if (p.map.block_count != 0)                                                                  \
-        return fill_mapped<V, unsigned_t<O>>(p, from.a.val, from.b.val, const_cast<V*>(to.val));   \
+        return fill_mapped<V, I, unsigned_t<O>>(p, from.a.val, from.b.val,                         \
+                                                const_cast<V*>(to.val));                           \
       auto* const c_ptr = const_cast<unsigned_t<O>*>(operand_of(to).ptr);                          \
       fill(p, operand_of(from.a), operand_of(from.b), c_ptr, const_cast<I*>(to.col),               \
            const_cast<V*>(to.val), false);                                                         \
@@ -425,6 +430,6 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
   }                                                                                                \
   extern cuda_spgemm_kernel const spgemm_csr_##tag;                                                \
   cuda_spgemm_kernel const spgemm_csr_##tag = {multiply_##tag, fill_##tag};
-TULLE_PRODUCT_TYPES(TULLE_CUDA_SPGEMM_CELL)
+TULLE_KERNEL_TYPES(TULLE_CUDA_SPGEMM_CELL)
 
 } // namespace tulle::simt

@@ -26,7 +26,7 @@ template <int threads, int items, bool writes, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     esc_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val, I const* list,
                O* counts, I* c_col, V* c_val) {
-  extern __shared__ double short_room[];
+  extern __shared__ double2 short_room[];
   auto& room = *reinterpret_cast<esc_room<threads, threads * items, V, O>*>(short_room);
   I const i = list[blockIdx.x];
   int n = 0;
@@ -71,13 +71,13 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <bool writes, class V, class I, class O>
-void run_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* counts,
-             I* c_col, V* c_val) {
+void run_esc(cuda_product const& p, pattern<I, O> const& a, V const* a_val, pattern<I, O> const& b,
+             V const* b_val, O* counts, I* c_col, V* c_val) {
   check_keys("esc", b.cols);
   each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
     launch_shared(esc_kernel<threads(), items(), writes, V, I, O>, rows, threads(),
-                  sizeof(esc_room<threads(), threads() * items(), V, O>), p.stream, a, a.val, b,
-                  b.val, list, counts, c_col, c_val);
+                  sizeof(esc_room<threads(), threads() * items(), V, O>), p.stream, a, a_val, b,
+                  b_val, list, counts, c_col, c_val);
   });
 }
 
@@ -86,15 +86,16 @@ void run_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> 
 template <class V, class I, class O>
 void count_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O* counts) {
-  run_esc<false>(p, a, b, counts, static_cast<I*>(nullptr), static_cast<V*>(nullptr));
+  char const* const none = nullptr; // no values
+  run_esc<false, char, I, O>(p, a, none, b, none, counts, nullptr, nullptr);
 }
 template <class V, class I, class O>
 void fill_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* c_ptr,
               I* c_col, V* c_val) {
-  run_esc<true>(p, a, b, c_ptr, c_col, c_val);
+  run_esc<true, V, I, O>(p, a, a.val, b, b.val, c_ptr, c_col, c_val);
 }
 
 #define TULLE_ESC(tag, V, I, O) TULLE_FORCED(esc, V, I, unsigned_t<O>)
-TULLE_PRODUCT_TYPES(TULLE_ESC)
+TULLE_KERNEL_TYPES(TULLE_ESC)
 
 } // namespace tulle::simt

@@ -150,6 +150,6 @@ TULLE_COUNT_FEW(std::int32_t, std::uint64_t)
 #define TULLE_FILL_FEW(tag, V, I, O)                                                               \
   template void fill_few(cuda_product const&, operand<V, I, unsigned_t<O>> const&,                 \
                          operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*, bool);
-TULLE_PRODUCT_TYPES(TULLE_FILL_FEW)
+TULLE_KERNEL_TYPES(TULLE_FILL_FEW)
 
 } // namespace tulle::simt

@@ -7,7 +7,6 @@
 #include "cuda/cub.cuh"
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/short.cuh"
-#include "cuda/spgemm/sort_pairs.cuh"
 #include "cuda/types.hpp"
 
 #include <bit>
@@ -130,13 +129,13 @@ void each_part(some_rows<I> const& from, pattern<I, O> const& a, pattern<I, O> c
   }
 }
 
-template <class V, class I, class O>
+template <class I, class O>
 void count_rows(some_products<I> const& which, pattern<I, O> const& a, pattern<I, O> const& b,
                 O* counts, void* stream) {
   scratch<number> const keys(which.n, stream), sorted(which.n, stream), places(which.n + 1, stream);
-  launch(expand_kernel<scattered_threads, false, V, I, O>, which.rows, scattered_threads, stream,
-         which, a, static_cast<V const*>(nullptr), b, static_cast<V const*>(nullptr), keys.get(),
-         static_cast<V*>(nullptr));
+  char const* const none = nullptr; // no values
+  launch(expand_kernel<scattered_threads, false, char, I, O>, which.rows, scattered_threads, stream,
+         which, a, none, b, none, keys.get(), static_cast<char*>(nullptr));
   sort_keys(reinterpret_cast<std::int64_t const*>(keys.get()),
             reinterpret_cast<std::int64_t*>(sorted.get()), which.n,
             (std::int64_t{1} << (which.column_bits + std::bit_width(which.rows))) - 1, stream);
@@ -199,7 +198,7 @@ void count_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V
     return;
   each_part<scattered_threads, V, I, O>(
       from, a, b, p.all.scattered, most_scattered, p.stream,
-      [&](some_products<I> const& which) { count_rows<V, I, O>(which, a, b, counts, p.stream); });
+      [&](some_products<I> const& which) { count_rows<I, O>(which, a, b, counts, p.stream); });
 }
 
 template <class V, class I, class O>
@@ -222,6 +221,6 @@ void fill_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V,
                                 operand<V, I, unsigned_t<O>> const&, unsigned_t<O>*);              \
   template void fill_scattered(cuda_product const&, operand<V, I, unsigned_t<O>> const&,           \
                                operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*);
-TULLE_PRODUCT_TYPES(TULLE_GLOBAL_ESC)
+TULLE_KERNEL_TYPES(TULLE_GLOBAL_ESC)
 
 } // namespace tulle::simt

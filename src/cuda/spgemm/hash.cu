@@ -12,34 +12,39 @@
 namespace tulle::simt {
 namespace {
 
-template <int threads, int most, class V, class I, class O>
-struct hash_room {
+template <int threads, int most, class I, class O>
+struct hash_count_room {
   hash_table<most, I> table;
+  terms_room<threads, char, O> terms;
+};
+template <int threads, int most, class V, class I, class O>
+struct hash_fill_room {
+  union {
+    hash_table<most, I> table;
+    unsigned long long key[most]; // column, then slot, when all products are added
+  };
   terms_room<threads, V, O> terms;
+  V sum[2 * most];
   int used;
 };
-template <int threads, int most, class V, class I, class O>
-struct hash_fill_room : hash_room<threads, most, V, I, O> {
-  V sum[2 * most];
-  unsigned long long key[most]; // column, then slot
-};
 
-template <int threads, int most, class V, class I, class O>
+template <int threads, int most, class I, class O>
 __global__ void __launch_bounds__(threads)
     hash_count_kernel(pattern<I, O> a, pattern<I, O> b, I const* list, O* counts) {
-  extern __shared__ double short_room[];
-  auto& room = *reinterpret_cast<hash_room<threads, most, V, I, O>*>(short_room);
+  extern __shared__ double2 short_room[];
+  auto& room = *reinterpret_cast<hash_count_room<threads, most, I, O>*>(short_room);
   I const i = list[blockIdx.x];
   room.table.template clear<threads>();
   int n = 0;
-  each_chunk<threads, false>(
-      a.ptr[i], a.ptr[i + 1], a, static_cast<V const*>(nullptr), b, room.terms, [&](int products) {
-        for (int q = threadIdx.x; q < products; q += threads) {
-          bool is_new = false;
-          room.table.slot(b.col[room.terms.start[row_of(room.terms, q)] + q], is_new);
-          n += is_new;
-        }
-      });
+  each_chunk<threads, false>(a.ptr[i], a.ptr[i + 1], a, static_cast<char const*>(nullptr), b,
+                             room.terms, [&](int products) {
+                               for (int q = threadIdx.x; q < products; q += threads) {
+                                 bool is_new = false;
+                                 room.table.slot(b.col[room.terms.start[row_of(room.terms, q)] + q],
+                                                 is_new);
+                                 n += is_new;
+                               }
+                             });
   n = block_reduce<threads>(n, room.terms.scan);
   if (threadIdx.x == 0)
     counts[i] = n;
@@ -49,7 +54,7 @@ template <int threads, int most, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     hash_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
                      I const* list, O const* c_ptr, I* c_col, V* c_val) {
-  extern __shared__ double short_room[];
+  extern __shared__ double2 short_room[];
   auto& room = *reinterpret_cast<hash_fill_room<threads, most, V, I, O>*>(short_room);
   I const i = list[blockIdx.x];
   room.table.template clear<threads>();
@@ -60,12 +65,22 @@ __global__ void __launch_bounds__(threads)
   each_chunk<threads, true>(a.ptr[i], a.ptr[i + 1], a, a_val, b, room.terms, [&](int products) {
     add_products<threads>(room.terms, products, b, b_val, room.sum, [&](I column) {
       bool is_new = false;
-      int const slot = room.table.slot(column, is_new);
-      if (is_new)
-        room.key[atomicAdd(&room.used, 1)] = key_of(column, slot);
-      return slot;
+      return room.table.slot(column, is_new);
     });
   });
+  // Keys take the table's place.
+  constexpr int slots = 2 * most / threads;
+  using word = typename hash_table<most, I>::word;
+  word column[slots];
+#pragma unroll
+  for (int u = 0; u < slots; ++u)
+    column[u] = room.table.column[threadIdx.x + u * threads];
+  __syncthreads();
+#pragma unroll
+  for (int u = 0; u < slots; ++u)
+    if (column[u] != hash_table<most, I>::none)
+      room.key[atomicAdd(&room.used, 1)] = key_of(column[u], threadIdx.x + u * threads);
+  __syncthreads();
   int const n = room.used, all = power_of_two(n);
   for (int k = n + threadIdx.x; k < all; k += threads)
     room.key[k] = ~0ull;
@@ -84,8 +99,8 @@ void count_hash(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, 
                 O* counts) {
   each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
     constexpr int most = threads() * items();
-    launch_shared(hash_count_kernel<threads(), most, V, I, O>, rows, threads(),
-                  sizeof(hash_room<threads(), most, V, I, O>), p.stream, a, b, list, counts);
+    launch_shared(hash_count_kernel<threads(), most, I, O>, rows, threads(),
+                  sizeof(hash_count_room<threads(), most, I, O>), p.stream, a, b, list, counts);
   });
 }
 
@@ -102,6 +117,6 @@ void fill_hash(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O
 }
 
 #define TULLE_HASH(tag, V, I, O) TULLE_FORCED(hash, V, I, unsigned_t<O>)
-TULLE_PRODUCT_TYPES(TULLE_HASH)
+TULLE_KERNEL_TYPES(TULLE_HASH)
 
 } // namespace tulle::simt

@@ -106,11 +106,11 @@ __global__ void __launch_bounds__(heap_threads)
 }
 
 template <bool writes, class V, class I, class O>
-void run_heap(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
-              O* counts, I* c_col, V* c_val) {
+void run_heap(cuda_product const& p, pattern<I, O> const& a, V const* a_val, pattern<I, O> const& b,
+              V const* b_val, O* counts, I* c_col, V* c_val) {
   std::size_t const rows = rows_in(p, row_bin::heap);
   launch(heap_kernel<writes, V, I, O>, ceil_div(rows, std::size_t{heap_threads}), heap_threads,
-         p.stream, a, a.val, b, b.val, listed<I>(p, row_bin::heap), rows, counts, c_col, c_val);
+         p.stream, a, a_val, b, b_val, listed<I>(p, row_bin::heap), rows, counts, c_col, c_val);
 }
 
 } // namespace
@@ -118,15 +118,16 @@ void run_heap(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O>
 template <class V, class I, class O>
 void count_heap(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                 O* counts) {
-  run_heap<false>(p, a, b, counts, static_cast<I*>(nullptr), static_cast<V*>(nullptr));
+  char const* const none = nullptr; // no values
+  run_heap<false, char, I, O>(p, a, none, b, none, counts, nullptr, nullptr);
 }
 template <class V, class I, class O>
 void fill_heap(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O* c_ptr, I* c_col, V* c_val) {
-  run_heap<true>(p, a, b, c_ptr, c_col, c_val);
+  run_heap<true, V, I, O>(p, a, a.val, b, b.val, c_ptr, c_col, c_val);
 }
 
 #define TULLE_HEAP(tag, V, I, O) TULLE_FORCED(heap, V, I, unsigned_t<O>)
-TULLE_PRODUCT_TYPES(TULLE_HEAP)
+TULLE_KERNEL_TYPES(TULLE_HEAP)
 
 } // namespace tulle::simt

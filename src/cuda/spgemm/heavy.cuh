@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Heavy rows: few rows of C with many products in a window of columns. heavy.cu.
+// Few rows of C with many products in a window of columns: heavy.cu.
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 
@@ -8,13 +8,14 @@ namespace tulle::simt {
 
 /// Whether, of so many rows, they are few enough, and the device has the memory. If not, they are
 /// window rows.
-bool takes_heavy(cuda_product const& p, std::size_t rows, std::size_t value_bytes);
+template <class V, class I, class O>
+bool takes_heavy(cuda_product const& p, std::size_t rows);
 
 template <class I, class O>
 void count_heavy(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts);
 
 template <class V, class I, class O>
 void fill_heavy(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
-                O const* c_ptr, I* c_col, V* c_val, bool with_columns);
+               O const* c_ptr, I* c_col, V* c_val, bool with_columns);
 
 } // namespace tulle::simt

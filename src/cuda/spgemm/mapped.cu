@@ -15,9 +15,9 @@
 // The order of products comes of a stable radix sort by the place in C, as many rows at once as
 // there is memory for.
 #include "cuda/convert/convert.cuh"
+#include "cuda/cub.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/mapped.cuh"
-#include "cuda/spgemm/sort_pairs.cuh"
 #include "cuda/types.hpp"
 
 #include <bit>
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(map_threads, 2048 / map_threads)
     mapped_kernel(V const* a_val, V const* b_val, O const* first, Code const* codes,
                   std::uint16_t const* start, map_block<O> const* blocks, int shift,
                   unsigned staged, V* c_val) {
-  extern __shared__ double mapped_room[];
+  extern __shared__ double2 mapped_room[];
   V* const product = reinterpret_cast<V*>(mapped_room);
   V* const factor = product + window; // of entries of A
   O* const from = reinterpret_cast<O*>(factor + staged);
@@ -304,7 +304,7 @@ void map_products(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& 
   }
 }
 
-template <class V, class O>
+template <class V, class I, class O>
 void fill_mapped(cuda_product const& p, V const* a_val, V const* b_val, V* c_val) {
   auto const staged = static_cast<unsigned>(
       std::min<number>(ceil_div(p.map.most_terms, number{2}) * 2, most_staged));
@@ -326,11 +326,8 @@ void fill_mapped(cuda_product const& p, V const* a_val, V const* b_val, V* c_val
 TULLE_MAP(std::int32_t, std::uint32_t)
 TULLE_MAP(std::int64_t, std::uint64_t)
 TULLE_MAP(std::int32_t, std::uint64_t)
-#define TULLE_FILL_MAPPED(V, O)                                                                    \
-  template void fill_mapped<V, O>(cuda_product const&, V const*, V const*, V*);
-TULLE_FILL_MAPPED(float, std::uint32_t)
-TULLE_FILL_MAPPED(float, std::uint64_t)
-TULLE_FILL_MAPPED(double, std::uint32_t)
-TULLE_FILL_MAPPED(double, std::uint64_t)
+#define TULLE_FILL_MAPPED(tag, V, I, O)                                                            \
+  template void fill_mapped<V, I, unsigned_t<O>>(cuda_product const&, V const*, V const*, V*);
+TULLE_KERNEL_TYPES(TULLE_FILL_MAPPED)
 
 } // namespace tulle::simt

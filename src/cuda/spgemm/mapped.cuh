@@ -12,7 +12,7 @@ template <class I, class O>
 void map_products(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
                   pattern<I, O> const& c, std::size_t entry_bytes, cuda_result const& keep);
 
-template <class V, class O>
+template <class V, class I, class O>
 void fill_mapped(cuda_product const& p, V const* a_val, V const* b_val, V* c_val);
 
 } // namespace tulle::simt

@@ -179,6 +179,6 @@ void fill_merge(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, 
 }
 
 #define TULLE_MERGE(tag, V, I, O) TULLE_FORCED(merge, V, I, unsigned_t<O>)
-TULLE_PRODUCT_TYPES(TULLE_MERGE)
+TULLE_KERNEL_TYPES(TULLE_MERGE)
 
 } // namespace tulle::simt

@@ -18,6 +18,9 @@ inline constexpr int small_terms = 16, small_products = 128;
 // product. fem of 100000 rows: 4.1 ms; 18.6 without the second, and without groups and runs of
 // rows.
 inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_product = 8;
+/// The wide ones half as wide where sums take twice the shared memory.
+template <class V>
+constexpr int wide_window_of = sizeof(V) <= 8 ? wide_window : wide_window / 2;
 // Window rows are heavy from so many entries of A's row, products, and products an entry on. As in
 // heavy.cu, from 32 and 1024 on: .33 .50 .86 1.76; from 96 and 4096 on: .35 .55 .81 1.59.
 inline constexpr int heavy_terms = 64, heavy_products = 2048, heavy_length = 16;
@@ -51,12 +54,6 @@ struct operand : pattern<I, O> {
 template <class V, class I, class O>
 operand<V, I, unsigned_t<O>> operand_of(device_csr<V, I, O> const& a) {
   return {{reinterpret_cast<unsigned_t<O> const*>(a.row_ptr), a.col, a.rows, a.cols}, a.val};
-}
-
-/// What products are added to first: x + -0 is x for every x, so an entry with one product is it.
-template <class V>
-__device__ constexpr V nothing() {
-  return V(-0.0);
 }
 
 /// Others than the usual sum begin with their first product.

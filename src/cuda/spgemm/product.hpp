@@ -6,6 +6,7 @@
 #include "tulle/op/semiring.hpp"
 #include "tulle/op/spgemm_method.hpp"
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 
@@ -112,10 +113,10 @@ struct cuda_product {
   semiring_kind semiring = semiring_kind::plus_times;
   void const* mask = nullptr; // a csr's view, or its complement's
   bool complement = false;
-  void const* added = nullptr; // D of alpha A B + beta D, a csr's view
-  double alpha = 1, beta = 0;
-  bool counts_only = false;       // C is not computed: its entries are wanted, no more
-  unsigned long long entries = 0; // of C, then
+  void const* added = nullptr;              // D of alpha A B + beta D, a csr's view
+  std::complex<double> alpha = 1, beta = 0; // of which V has the real part, or both
+  bool counts_only = false;                 // C is not computed: its entries are wanted, no more
+  unsigned long long entries = 0;           // of C, then
   product_places places = {};
   void* stream = nullptr;
   std::size_t workspace_limit = SIZE_MAX;

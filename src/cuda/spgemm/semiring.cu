@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(32)
     unsigned left = __ballot_sync(whole_warp, from < to);
     for (; left != 0; left &= left - 1) {
       int const lead = __ffs(static_cast<int>(left)) - 1;
-      V const x = __shfl_sync(whole_warp, factor, lead);
+      V const x = shuffle(factor, lead);
       O const stop = __shfl_sync(whole_warp, to, lead);
       for (O k = __shfl_sync(whole_warp, from, lead) + lane; k < stop; k += 32) {
         I const j = b.col[k];
@@ -75,19 +75,18 @@ __global__ void __launch_bounds__(32)
   }
 }
 
-/// f(the semiring), known to the compiler.
-template <class F>
+/// f(the semiring), known to the compiler. Complex values have the usual one alone.
+template <class V, class F>
 void with_semiring(semiring_kind s, F&& f) {
-  switch (s) {
-  case semiring_kind::plus_times:
-    return f(plus_times());
-  case semiring_kind::or_and:
-    return f(or_and());
-  case semiring_kind::min_plus:
-    return f(min_plus());
-  case semiring_kind::plus_pair:
-    return f(plus_pair());
+  if constexpr (std::is_floating_point_v<V>) {
+    if (s == semiring_kind::or_and)
+      return f(or_and());
+    if (s == semiring_kind::min_plus)
+      return f(min_plus());
+    if (s == semiring_kind::plus_pair)
+      return f(plus_pair());
   }
+  f(plus_times());
 }
 
 } // namespace
@@ -105,7 +104,7 @@ void fill_semiring(cuda_product const& p, operand<V, I, O> const& a, operand<V, 
   });
   to_pointers(jobs.get(), rows, p.stream);
   auto const all = last_of(static_cast<number const*>(jobs.get()), rows, p.stream);
-  with_semiring(p.semiring, [&]<class S>(S) {
+  with_semiring<V>(p.semiring, [&]<class S>(S) {
     if constexpr (!is_usual<S>) // which has no need to come here without a mask
       if (has_bins) {
         fill_tiny<S>(p, a, b, t.ptr, static_cast<I*>(nullptr), val, false);
@@ -168,6 +167,6 @@ TULLE_OUTSIDE(std::int32_t, std::uint64_t)
                               pattern<I, unsigned_t<O>> const&, V*, std::uint8_t*, bool);          \
   template device_csr<V, I, O> leave(device_csr<V, I, O> const&, V const*, std::uint8_t const*,    \
                                      result const&);
-TULLE_PRODUCT_TYPES(TULLE_SEMIRING)
+TULLE_KERNEL_TYPES(TULLE_SEMIRING)
 
 } // namespace tulle::simt

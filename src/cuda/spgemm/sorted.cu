@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(threads)
                   window_found* found, I* c_col) {
   using room_type = sorted_room<threads, items, writes, I, O>;
   using key_type = typename room_type::key_type;
-  extern __shared__ double sorted_memory[];
+  extern __shared__ double2 sorted_memory[];
   auto& room = *reinterpret_cast<room_type*>(sorted_memory);
   int const t = threadIdx.x;
   I const i = list[blockIdx.x];
@@ -159,7 +159,7 @@ template <int threads, int most, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     sorted_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
                        I const* list, O const* c_ptr, I const* c_col, V* c_val) {
-  extern __shared__ double sorted_memory[];
+  extern __shared__ double2 sorted_memory[];
   auto& room = *reinterpret_cast<claims_room<threads, most, V, I, O>*>(sorted_memory);
   I const i = list[blockIdx.x];
   O const at = c_ptr[i], begin = a.ptr[i], end = a.ptr[i + 1];
@@ -238,6 +238,6 @@ TULLE_SORTED(std::int32_t, std::uint64_t)
   template void fill_sorted(cuda_product const&, sorted_bins, operand<V, I, unsigned_t<O>> const&, \
                             operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I const*,   \
                             V*);
-TULLE_PRODUCT_TYPES(TULLE_FILL_SORTED)
+TULLE_KERNEL_TYPES(TULLE_FILL_SORTED)
 
 } // namespace tulle::simt

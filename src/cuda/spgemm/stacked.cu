@@ -76,6 +76,6 @@ stacked<V, I, O> stack(V alpha, device_csr<V, I, O> const& a, device_csr<V, I, O
 #define TULLE_STACKED(tag, V, I, O)                                                                \
   template stacked<V, I, O> stack(V, device_csr<V, I, O> const&, device_csr<V, I, O> const&, V,    \
                                   device_csr<V, I, O> const&, void*);
-TULLE_PRODUCT_TYPES(TULLE_STACKED)
+TULLE_KERNEL_TYPES(TULLE_STACKED)
 
 } // namespace tulle::simt

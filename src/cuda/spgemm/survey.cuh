@@ -42,8 +42,8 @@ __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
 
 template <int lanes, class I, class O>
 __global__ void __launch_bounds__(each_threads)
-    survey_kernel(pattern<I, O> a, pattern<I, O> b, spgemm_method method, bool scatters,
-                  row_bin* bins, product_survey* to) {
+    survey_kernel(pattern<I, O> a, pattern<I, O> b, spgemm_method method, unsigned widest_window,
+                  bool scatters, row_bin* bins, product_survey* to) {
   constexpr int rows_at_once = each_threads / lanes;
   __shared__ product_survey found;
   if (threadIdx.x == 0)
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(each_threads)
                            : static_cast<unsigned long long>(columns.high - columns.low) + 1;
     row_bin const bin = bin_of(
         method, end - begin, count, is_tiny, is_small,
-        width <= narrow_window || (width <= wide_window && width <= columns_a_product * count),
+        width <= narrow_window || (width <= widest_window && width <= columns_a_product * count),
         scatters && count <= static_cast<unsigned long long>(b.cols) / columns_scattered);
     bins[i] = bin;
     products += count;
@@ -134,13 +134,14 @@ __global__ void __launch_bounds__(each_threads)
 
 template <class I, class O>
 void survey(pattern<I, O> const& a, pattern<I, O> const& b, std::size_t nnz, spgemm_method method,
-            bool scatters, row_bin* bins, product_survey* to, void* stream) {
+            unsigned widest_window, bool scatters, row_bin* bins, product_survey* to,
+            void* stream) {
   auto const rows = static_cast<std::size_t>(a.rows);
   bool const wide = rows <= few_rows || nnz / std::max<std::size_t>(1, rows) >= wide_rows;
   std::size_t const rows_at_once = each_threads / (wide ? 32 : 4);
   launch(wide ? survey_kernel<32, I, O> : survey_kernel<4, I, O>,
          std::min(survey_blocks, ceil_div(rows, rows_at_once)), each_threads, stream, a, b, method,
-         scatters, bins, to);
+         widest_window, scatters, bins, to);
 }
 
 /// same[i]: row i has the columns of row i - 1. A warp a row. Returns whether any has.

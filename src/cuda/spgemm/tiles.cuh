@@ -142,13 +142,6 @@ void find_offsets(I const* list, std::size_t rows, long long first, std::int64_t
   });
 }
 
-__device__ inline bool is_nothing(double x) {
-  return __double_as_longlong(x) == __double_as_longlong(-0.0);
-}
-__device__ inline bool is_nothing(float x) {
-  return __float_as_int(x) == __float_as_int(-0.0f);
-}
-
 /// What a row of B has in a tile.
 template <class V, class O>
 struct tile_piece {

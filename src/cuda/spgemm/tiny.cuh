@@ -15,6 +15,9 @@ namespace {
 
 constexpr int tiny_threads = 128;
 constexpr int staged_entries = 17 * tiny_threads; // of a block's rows; more are written directly
+/// Fewer where values take twice the shared memory.
+template <class V>
+constexpr int staged_entries_of = sizeof(V) <= 8 ? staged_entries : 9 * tiny_threads;
 
 /// f(place, column, sum over S) for each entry of row i, in order; returns how many. The values of
 /// an operand are read where there are any.
@@ -78,6 +81,7 @@ template <int terms, class S, class V, class I, class O>
 __global__ void __launch_bounds__(tiny_threads)
     tiny_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
                      row_bin const* bins, O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
+  constexpr int staged_entries = staged_entries_of<V>;
   __shared__ V val[staged_entries];
   __shared__ I col[staged_entries];
   auto const rows = static_cast<std::size_t>(a.rows);

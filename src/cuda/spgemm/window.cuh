@@ -133,11 +133,15 @@ __device__ inline void set_untouched(double& x) {
 __device__ inline void set_untouched(float& x) {
   x = __int_as_float(0x7f800001);
 }
-__device__ inline bool is_untouched(double x) {
+__device__ inline bool is_untouched_part(double x) {
   return __double_as_longlong(x) == 0x7ff0000000000001ll;
 }
-__device__ inline bool is_untouched(float x) {
+__device__ inline bool is_untouched_part(float x) {
   return __float_as_int(x) == 0x7f800001;
+}
+template <class V>
+__device__ bool is_untouched(V v) {
+  return all_parts(v, [](auto part) { return is_untouched_part(part); });
 }
 
 /// Which of a row's n columns one is: by a bit each, and how many come before a word of them.
@@ -211,7 +215,7 @@ __global__ void __launch_bounds__(fill_threads, 8)
                        bool has_runs, std::uint8_t const* same, Groups groups, int split,
                        int most_words, int above, int most, O const* c_ptr, I const* c_col,
                        V* c_val) {
-  extern __shared__ double window_sums[];
+  extern __shared__ double2 window_sums[];
   V* const sum = reinterpret_cast<V*>(window_sums); // `most` for each row
   V* const factor = sum + rows * most;              // of 32 entries of each row of A
   int const t = threadIdx.x, lane = t % 32;

@@ -33,9 +33,9 @@ struct spmm_cell {
     return guarded([&] {
       device_guard const on(k.plan->device);
       auto const& a = of(k.a);
-      multiply_dense(*static_cast<V const*>(k.alpha),
-                     lines<V, I, O>{a.rows, a.nnz, a.row_ptr, a.col, a.val, nullptr}, no_overflow(),
-                     k.b, *static_cast<V const*>(k.beta), k.c, *k.plan, k.plan->stream);
+      multiply_dense(factor_at<V>(k.alpha),
+                     lines<V, I, O>{a.rows, a.nnz, a.row_ptr, a.col, a.val, nullptr},
+                     no_overflow(), k.b, factor_at<V>(k.beta), k.c, *k.plan, k.plan->stream);
     });
   }
 };
@@ -46,12 +46,14 @@ struct spmm_cell {
   extern cuda_spmm_kernel const spmm_csr_##tag;                                                    \
   cuda_spmm_kernel const spmm_csr_##tag = {spmm_cell<V, I, O>::prepare, spmm_cell<V, I, O>::fill,  \
                                            spmm_cell<V, I, O>::run};
-TULLE_TYPES(TULLE_SPMM_DEFINE)
+TULLE_KERNEL_TYPES(TULLE_SPMM_DEFINE)
 
 // The module's table of these.
 #define TULLE_SPMM_DECLARE(tag, V, I, O, format)                                                   \
   extern cuda_spmm_kernel const spmm_##format##_##tag;
-#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_TYPES(TULLE_SPMM_DECLARE, name)
+#define TULLE_EACH_every(X, ...) TULLE_TYPES(X, __VA_ARGS__)
+#define TULLE_EACH_basic(X, ...) TULLE_ALL_TYPES(X, __VA_ARGS__)
+#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_EACH_##types(TULLE_SPMM_DECLARE, name)
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 
@@ -64,7 +66,7 @@ struct row {
 };
 #define TULLE_SPMM_ENTRY(tag, V, I, O, format, backends)                                           \
   ((backends)&CUDA) != 0 ? &spmm_##format##_##tag : nullptr,
-#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_TYPES(TULLE_SPMM_ENTRY, name, spmm)}},
+#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_EACH_##types(TULLE_SPMM_ENTRY, name, spmm)}},
 constexpr row kernels[] = {
 #include "tulle/format/formats.def"
 };
@@ -74,32 +76,34 @@ cuda_spmm_kernel const* kernel(int format, int type) {
   return kernels[format].cell[type];
 }
 
-template <class V>
-void scale_as(void const* beta, detail::dense_ref const& c, void* stream) {
-  scale_dense(*static_cast<V const*>(beta), c, stream);
-}
-cuda_status scale(int device, void* stream, void const* beta, detail::dense_ref const& c,
-                  std::size_t each) {
+#define TULLE_SCALE(tag, V, I, O)                                                                  \
+  case type_tag::tag:                                                                              \
+    check_aligned(static_cast<V const*>(c.data));                                                  \
+    return scale_dense(factor_at<V>(beta), c, stream);
+cuda_status scale(int device, void* stream, int type, void const* beta,
+                  detail::dense_ref const& c) {
   return guarded([&] {
     device_guard const on(device);
-    each == sizeof(float) ? scale_as<float>(beta, c, stream) : scale_as<double>(beta, c, stream);
+    switch (static_cast<type_tag>(type)) { TULLE_KERNEL_TYPES(TULLE_SCALE) }
   });
 }
 
-template <class T>
-void copy_as(void* to, std::size_t to_stride, void const* from, std::size_t from_stride,
-             std::size_t n, void* stream) {
-  simt::each(
-      n, stream,
-      [to = static_cast<T*>(to), to_stride, from = static_cast<T const*>(from),
-       from_stride] __device__(std::size_t k) { to[k * to_stride] = from[k * from_stride]; });
+template <class V>
+void copy_column(V* to, std::size_t to_stride, V const* from, std::size_t from_stride,
+                 std::size_t n, void* stream) {
+  check_aligned<V, V>(to, from);
+  simt::each(n, stream,
+             [=] __device__(std::size_t k) { to[k * to_stride] = from[k * from_stride]; });
 }
-cuda_status copy(int device, void* stream, void* to, std::size_t to_stride, void const* from,
-                 std::size_t from_stride, std::size_t n, std::size_t each) {
+#define TULLE_COPY(tag, V, I, O)                                                                   \
+  case type_tag::tag:                                                                              \
+    return copy_column(static_cast<V*>(to), to_stride, static_cast<V const*>(from), from_stride,   \
+                       n, stream);
+cuda_status copy(int device, void* stream, int type, void* to, std::size_t to_stride,
+                 void const* from, std::size_t from_stride, std::size_t n) {
   return guarded([&] {
     device_guard const on(device);
-    each == sizeof(float) ? copy_as<float>(to, to_stride, from, from_stride, n, stream)
-                          : copy_as<double>(to, to_stride, from, from_stride, n, stream);
+    switch (static_cast<type_tag>(type)) { TULLE_KERNEL_TYPES(TULLE_COPY) }
   });
 }
 

@@ -268,7 +268,7 @@ struct lane_sums {
       for (int n = 0; n < vectors; ++n)
 #pragma unroll
         for (int q = 0; q < width; ++q)
-          sum[n].at[q] += __shfl_xor_sync(whole_warp, sum[n].at[q], apart);
+          sum[n].at[q] += shuffle_xor(sum[n].at[q], apart);
   }
 };
 
@@ -461,6 +461,7 @@ template <class V, class I, class O, class Overflow>
 dense_tiles<V> multiply_dense(V alpha, lines<V, I, O> const& a, Overflow const& overflow,
                               detail::dense_ref const& b, V beta, detail::dense_ref const& c,
                               plan_view const& p, void* stream) {
+  check_aligned(a.val, static_cast<V const*>(b.data), static_cast<V const*>(c.data));
   carver work(p.work);
   auto w = work_of<V, I, O>(a.rows, b, p, work);
   if (Overflow::is_there)

@@ -20,12 +20,12 @@ struct cuda_spmm_module {
   char const* version; // must be cuda_module_version of the library
   /// nullptr where none is built.
   cuda_spmm_kernel const* (*kernel)(int format, int type);
-  /// C = beta C; beta == 0 does not read C. Values of 4 bytes are float, of 8 double.
-  cuda_status (*scale)(int device, void* stream, void const* beta, detail::dense_ref const& c,
-                       std::size_t each);
-  /// A column of n values from one stride to another.
-  cuda_status (*copy)(int device, void* stream, void* to, std::size_t to_stride, void const* from,
-                      std::size_t from_stride, std::size_t n, std::size_t each);
+  /// C = beta C, of the values of a type; beta == 0 does not read C.
+  cuda_status (*scale)(int device, void* stream, int type, void const* beta,
+                       detail::dense_ref const& c);
+  /// A column of n values of a type from one stride to another.
+  cuda_status (*copy)(int device, void* stream, int type, void* to, std::size_t to_stride,
+                      void const* from, std::size_t from_stride, std::size_t n);
 };
 
 } // namespace tulle

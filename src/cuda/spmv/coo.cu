@@ -42,6 +42,6 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 } // namespace
 
-TULLE_INSTANTIATE_CUDA_SPMV(coo)
+TULLE_INSTANTIATE_CUDA_SPMV_BASIC(coo)
 
 } // namespace tulle::simt

@@ -34,6 +34,6 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 } // namespace
 
-TULLE_INSTANTIATE_CUDA_SPMV(csc)
+TULLE_INSTANTIATE_CUDA_SPMV_BASIC(csc)
 
 } // namespace tulle::simt

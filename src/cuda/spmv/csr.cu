@@ -33,6 +33,6 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 } // namespace
 
-TULLE_INSTANTIATE_CUDA_SPMV(csr)
+TULLE_INSTANTIATE_CUDA_SPMV_BASIC(csr)
 
 } // namespace tulle::simt

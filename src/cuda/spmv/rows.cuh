@@ -27,7 +27,10 @@ struct lines {
 namespace {
 
 constexpr int row_threads = 256;
-constexpr int tile = 2048;   // entries that a block's rows begin among
+constexpr int tile = 2048; // entries that a block's rows begin among
+/// Half of them where values take twice the shared memory.
+template <class V>
+constexpr int tile_of = sizeof(V) <= 8 ? tile : tile / 2;
 constexpr int longest = 128; // entries of a row that a block takes
 
 /// product[k] = value times x of entry k0 + k, k below n; so many loads of a thread on their way at
@@ -42,7 +45,7 @@ __device__ void multiply(lines<V, I, O> const& a, V const* x, O k0, int n, V* pr
       int const k = from + j * threads;
       if constexpr (streamed) {
         c[j] = k < n ? __ldcs(a.col + k0 + k) : 0;
-        v[j] = k < n ? __ldcs(a.val + k0 + k) : V(0);
+        v[j] = k < n ? load_streaming(a.val + k0 + k) : V(0);
       } else {
         c[j] = k < n ? a.col[k0 + k] : 0;
         v[j] = k < n ? a.value(k0 + k) : V(0);
@@ -100,8 +103,8 @@ struct nothing_more {
 template <class V, class I, class O, class More>
 __device__ void multiply_rows(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y,
                               I const* first_row, More more) {
-  __shared__ V product[tile + longest + More::room];
-  V* const room = product + tile + longest;
+  __shared__ V product[tile_of<V> + longest + More::room];
+  V* const room = product + tile_of<V> + longest;
   more.look();
   I const first = first_row[blockIdx.x];
   I const last = first_row[blockIdx.x + 1];

@@ -15,6 +15,11 @@ namespace {
 constexpr int tile_threads = 256;
 constexpr int items = 7; // of a thread; odd: neighbours' places lie in different banks
 constexpr int share = tile_threads * items;
+/// Fewer where values take twice the shared memory.
+template <class V>
+constexpr int items_of = sizeof(V) <= 8 ? items : 3;
+template <class V>
+constexpr int share_of = tile_threads* items_of<V>;
 
 /// What the plan keeps of shares.
 template <class V, class I>
@@ -24,17 +29,18 @@ struct shares {
   std::size_t count;
 };
 template <class I, class O>
-__global__ void crossings_kernel(I rows, O nnz, O const* row_ptr, I* first, std::size_t count) {
+__global__ void crossings_kernel(I rows, O nnz, O const* row_ptr, I* first, std::size_t count,
+                                 std::size_t step) {
   std::size_t const b = blockIdx.x * std::size_t{row_threads} + threadIdx.x;
   if (b > count)
     return;
-  std::size_t const d = b * share;
+  std::size_t const d = b * step;
   std::size_t const all = static_cast<std::size_t>(rows) + static_cast<std::size_t>(nnz);
   first[b] = d >= all ? rows : merge_path(row_ptr + 1, rows, nnz, static_cast<long long>(d));
 }
 
 // The entries that a share of the merge path begins with.
-template <class I, class O>
+template <int share, class I, class O>
 __device__ O entry_at(std::size_t b, I first, I rows, O nnz) {
   std::size_t const all = static_cast<std::size_t>(rows) + static_cast<std::size_t>(nnz);
   std::size_t const d = b * share < all ? b * share : all;
@@ -44,6 +50,7 @@ __device__ O entry_at(std::size_t b, I first, I rows, O nnz) {
 template <class V, class I, class O>
 __global__ void __launch_bounds__(tile_threads)
     merge_kernel(V alpha, lines<V, I, O> a, V const* x, V beta, V* y, shares<V, I> s) {
+  constexpr int items = items_of<V>, share = share_of<V>;
   wait_for_launch_before();
   __shared__ V product[share];
   __shared__ V row_sum[share + 1];
@@ -52,8 +59,8 @@ __global__ void __launch_bounds__(tile_threads)
   std::size_t const b = blockIdx.x;
   I const r0 = s.first[b];
   I const r1 = s.first[b + 1];
-  O const k0 = entry_at(b, r0, a.rows, a.nnz);
-  O const k1 = entry_at(b + 1, r1, a.rows, a.nnz);
+  O const k0 = entry_at<share>(b, r0, a.rows, a.nnz);
+  O const k1 = entry_at<share>(b + 1, r1, a.rows, a.nnz);
   int const rows = static_cast<int>(r1 - r0);
   int const entries = static_cast<int>(k1 - k0);
   multiply<tile_threads, false, items>(a, x, k0, entries, product);
@@ -114,6 +121,7 @@ __device__ void join_parts(shares<V, I> const& s, std::size_t b, std::size_t las
 // A warp for each share: the row that begins in it and ends in a later one.
 template <class V, class I, class O>
 __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
+  constexpr int share = share_of<V>;
   wait_for_launch_before();
   std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
   if (b >= s.count)
@@ -121,8 +129,8 @@ __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, share
   I const row = s.first[b + 1];
   if (row >= a.rows)
     return;
-  O const k0 = entry_at(b, s.first[b], a.rows, a.nnz);
-  O const k1 = entry_at(b + 1, row, a.rows, a.nnz);
+  O const k0 = entry_at<share>(b, s.first[b], a.rows, a.nnz);
+  O const k1 = entry_at<share>(b + 1, row, a.rows, a.nnz);
   O const begin = a.row_ptr[row];
   if (begin < k0 || begin >= k1)
     return;
@@ -135,6 +143,7 @@ __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, share
 template <class V, class I, class O, class More>
 __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y,
                                   shares<V, I> const& s, More more) {
+  constexpr int items = items_of<V>, share = share_of<V>;
   // Products of entries, and then sums of segments: 0 is of the row that goes on from before. In
   // two arrays less of L1 is left for x, which is what counts here: with 32 instead of 20 KB, six
   // blocks each, rmat 20 took 1.15 times as long, circuit 1.07; with seven blocks of 32, 1.5
@@ -225,6 +234,7 @@ __global__ void __launch_bounds__(tile_threads)
 // A warp for each share: the last row that begins in it, where that ends in a later one.
 template <class V, class I, class O>
 __global__ void segments_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
+  constexpr int share = share_of<V>;
   wait_for_launch_before();
   std::size_t const b = (blockIdx.x * std::size_t{row_threads} + threadIdx.x) / 32;
   if (b >= s.count || s.first[b + 1] == s.first[b])
