@@ -69,19 +69,22 @@ json describe() {
                     {"active", set == active_isa()}});
   }
   out["instruction_sets"] = std::move(sets);
-  out["backends"] = {{{"name", name(backend::reference)}, {"state", "built"}},
-                     {{"name", name(backend::cpu)}, {"state", "built"}},
-                     {{"name", name(backend::cuda)}, {"state", cuda_state()}},
-                     {{"name", name(backend::opencl)}, {"state", "not implemented"}}};
-  json gpus = json::array();
-  for (device_info const& d : cuda_devices())
-    gpus.push_back({{"name", d.name},
-                    {"compute_capability", fmt::format("{}.{}", d.major, d.minor)},
-                    {"multiprocessors", d.multiprocessors},
-                    {"memory", d.memory},
-                    {"available_memory", d.free_memory},
-                    {"l2", d.l2}});
-  out["cuda_devices"] = std::move(gpus);
+  json backends = json::array();
+  json found = json::array();
+  for (std::size_t k = 0; k < backend_count; ++k) {
+    auto const b = static_cast<backend>(k);
+    backends.push_back({{"name", name(b)}, {"state", backend_state(b)}});
+    for (device_info const& d : devices(b))
+      found.push_back({{"backend", name(b)},
+                       {"name", d.name},
+                       {"architecture", d.architecture},
+                       {"units", d.units},
+                       {"memory", d.memory},
+                       {"available_memory", d.free_memory},
+                       {"l2", d.l2}});
+  }
+  out["backends"] = std::move(backends);
+  out["devices"] = std::move(found);
   json formats = json::array();
   for (format const f : all_formats)
     formats.push_back(name(f));
@@ -135,13 +138,14 @@ void print_text(json const& d) {
   for (json const& b : d["backends"])
     line(std::exchange(what, ""),
          fmt::format("{:<10} {}", b["name"].get<std::string>(), b["state"].get<std::string>()));
-  what = "cuda devices";
-  for (json const& g : d["cuda_devices"])
+  what = "devices";
+  for (json const& g : d["devices"])
     line(std::exchange(what, ""),
-         fmt::format("{}, compute capability {}, {} multiprocessors, {}, {} available, L2 {}",
-                     g["name"].get<std::string>(), g["compute_capability"].get<std::string>(),
-                     g["multiprocessors"].get<int>(), bytes_text(g["memory"]),
-                     bytes_text(g["available_memory"]), bytes_text(g["l2"])));
+         fmt::format("{} {}, {}, {} units, {}, {} available, L2 {}",
+                     g["backend"].get<std::string>(), g["name"].get<std::string>(),
+                     g["architecture"].get<std::string>(), g["units"].get<int>(),
+                     bytes_text(g["memory"]), bytes_text(g["available_memory"]),
+                     bytes_text(g["l2"])));
   line("formats", fmt::format("{}", fmt::join(words(d["formats"]), " ")));
   line("types", fmt::format("{}", fmt::join(words(d["types"]), " ")));
 }

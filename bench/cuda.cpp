@@ -24,7 +24,7 @@ public:
 
 private:
   device_timer timer_;
-  std::size_t const scratch_bytes_ = std::max(std::size_t{512} << 20, 4 * cuda_devices().at(0).l2);
+  std::size_t const scratch_bytes_ = std::max(std::size_t{512} << 20, 4 * devices(backend::cuda).at(0).l2);
   device_array<char> scratch_;
 };
 

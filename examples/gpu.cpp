@@ -6,8 +6,8 @@
 #include <vector>
 
 int main() {
-  if (tulle::cuda_devices().empty()) {
-    std::printf("no GPU here: %s\n", tulle::cuda_state().c_str());
+  if (tulle::devices(backend::cuda).empty()) {
+    std::printf("no GPU here: %s\n", tulle::backend_state(backend::cuda).c_str());
     return 0;
   }
   auto const a = tulle::generate("poisson2d5:1000");

@@ -105,7 +105,7 @@ std::vector<record> run_convert(std::string const& matrix, csr<V, I, I> const& a
     each_layout([p](layout const& l) {
       return std::vector<contestant>{make_tulle(p, l, false), make_tulle(p, l, true)};
     });
-  } else if (!cuda_devices().empty()) {
+  } else if (!devices(backend::cuda).empty()) {
     auto const watch = event_watch();
     auto const there = std::make_shared<device_matrix>(upload(a));
     c.contestants.push_back(copy_bound(a.bytes(), watch));
@@ -113,7 +113,7 @@ std::vector<record> run_convert(std::string const& matrix, csr<V, I, I> const& a
       return std::vector<contestant>{make_there<V, I>(there, l, threads, watch)};
     });
   } else {
-    remarks.push_back("no device: " + cuda_state());
+    remarks.push_back("no device: " + backend_state(backend::cuda));
   }
   any_problem const asked{over_types<convert_problem>(p), o.backend};
   for (entrant& peer : peer_entrants(o.peers, asked, bytes_of_peer(p.a)))

@@ -48,11 +48,11 @@ struct device_arrivals {
 
   template <class M>
   void insert(M& to, std::size_t from, std::size_t n) const {
-    using index_there = vector_view<I const, space::device>;
+    using index_there = vector_view<I const, space::cuda>;
     to.insert(index_there(row.data() + from, n), index_there(col.data() + from, n),
-              vector_view<V const, space::device>(val.data() + from, n));
+              vector_view<V const, space::cuda>(val.data() + from, n));
   }
-  coo_view<V, I, I, space::device> first(I rows, I cols, std::size_t n) const {
+  coo_view<V, I, I, space::cuda> first(I rows, I cols, std::size_t n) const {
     return {unchecked, rows, cols, static_cast<I>(n), row.data(), col.data(), val.data()};
   }
 };
@@ -326,7 +326,7 @@ std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
   auto const memory = kept_memory();
   device_dynamic_options options;
   options.where.memory = memory.get();
-  using csr_there = csr_view<V, I, I, space::device>;
+  using csr_there = csr_view<V, I, I, space::cuda>;
   for (std::size_t round = 0; round <= builds; ++round) {
     auto const time = [&](int at, auto&& f, int times = 1) {
       double const one = device_seconds([&] {
@@ -395,7 +395,7 @@ std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
 template <class V, class I>
 ground<grower<V, I>, device_matrix> on_device(device_matrix const& a) {
   using matrix = grower<V, I>;
-  using csr_there = csr_view<V, I, I, space::device>;
+  using csr_there = csr_view<V, I, I, space::cuda>;
   std::shared_ptr<std::pmr::memory_resource> const memory = kept_memory();
   device_dynamic_options o;
   o.where.memory = memory.get();

@@ -206,7 +206,7 @@ void merged_on_device<V, I>::merge(I const* row, I const* col, V const* val, std
 }
 
 template <class V, class I>
-csr_view<V, I, I, space::device> merged_on_device<V, I>::view() const {
+csr_view<V, I, I, space::cuda> merged_on_device<V, I>::view() const {
   state const& s = *state_;
   return {unchecked,        s.rows,       s.cols,      static_cast<I>(s.nnz),
           s.row_ptr[s.now], s.col[s.now], s.val[s.now]};

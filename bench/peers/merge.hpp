@@ -18,7 +18,7 @@ public:
   ~merged_on_device();
   /// Triplets on the device, of places that have no entry. On the default stream.
   void merge(I const* row, I const* col, V const* val, std::size_t n);
-  csr_view<V, I, I, space::device> view() const;
+  csr_view<V, I, I, space::cuda> view() const;
   std::size_t bytes() const;
 
 private:

@@ -272,8 +272,8 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
   if (o.backend == "cpu" && is_wanted(o.formats, "dynamic_csr"))
     c.contestants.push_back(make_dynamic(p));
   if (o.backend == "cuda" && is_wanted(o.formats, "csr")) {
-    if (cuda_devices().empty()) {
-      remarks.push_back("no device: " + cuda_state());
+    if (devices(backend::cuda).empty()) {
+      remarks.push_back("no device: " + backend_state(backend::cuda));
     } else {
       auto const watch = event_watch();
       auto const there_a = std::make_shared<device_matrix>(upload(a));

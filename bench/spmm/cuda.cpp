@@ -21,13 +21,13 @@ struct dense_there {
   explicit dense_there(spmm_problem<V, I> const& p)
       : rows(static_cast<std::size_t>(p.a.rows)), cols(static_cast<std::size_t>(p.a.cols)),
         width(static_cast<std::size_t>(p.columns)), x(p.x, cols * width), y(rows * width) {}
-  dense_view<V const, space::device> in(bool by_columns) const {
-    return by_columns ? col_major<space::device>(x.data(), cols, width)
-                      : row_major<space::device>(x.data(), cols, width);
+  dense_view<V const, space::cuda> in(bool by_columns) const {
+    return by_columns ? col_major<space::cuda>(x.data(), cols, width)
+                      : row_major<space::cuda>(x.data(), cols, width);
   }
-  dense_view<V, space::device> out(bool by_columns) {
-    return by_columns ? col_major<space::device>(y.data(), rows, width)
-                      : row_major<space::device>(y.data(), rows, width);
+  dense_view<V, space::cuda> out(bool by_columns) {
+    return by_columns ? col_major<space::cuda>(y.data(), rows, width)
+                      : row_major<space::cuda>(y.data(), rows, width);
   }
 };
 
@@ -102,7 +102,7 @@ contestant grown(spmm_problem<V, I> const& p, arrivals<V, I> const& all,
   contestant c = named("dynamic_csr", d);
   c.path = "fragments, a tenth inserted";
   c.timed_run = [e, d] {
-    using csr_there = csr_view<V, I, I, space::device>;
+    using csr_there = csr_view<V, I, I, space::cuda>;
     e->a = std::make_unique<matrix>(matrix::from_csr(e->start.template view<csr_there>()));
     spmm(V(1), *e->a, d->in(false), V(0), d->out(false)); // which plans
     e->a->insert(e->row, e->col, e->val);

@@ -165,10 +165,10 @@ std::vector<record> run_spmm(std::string const& matrix, csr<V, I, I> const& a,
     for (bool const pending : {false, true})
       enter("dynamic_csr", 4 * detail::bytes_of(p.a),
             [r, &all, pending] { return grown(r, all, pending); });
-  } else if (o.backend == "cuda" && !cuda_devices().empty()) {
+  } else if (o.backend == "cuda" && !devices(backend::cuda).empty()) {
     c.contestants = spmm_on_device(p, all, wanted_here(o), static_cast<std::size_t>(c.bound_bytes));
   } else {
-    remarks.push_back("no device: " + cuda_state());
+    remarks.push_back("no device: " + backend_state(backend::cuda));
   }
   any_problem const asked{over_types<spmm_problem>(p), o.backend};
   for (entrant& peer : peer_entrants(o.peers, asked, bytes_of_peer(p.a)))

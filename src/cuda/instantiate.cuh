@@ -126,19 +126,19 @@ __device__ inline void let_next_launch_begin() {
   static cuda_status prepare_##format##_##tag(void const* a, plan_view& p, std::size_t& bytes) {   \
     return guarded([&] {                                                                           \
       device_guard const on(p.device);                                                             \
-      bytes = prepare(*static_cast<format##_view<V, I, O, space::device> const*>(a), p);           \
+      bytes = prepare(*static_cast<format##_view<V, I, O, space::cuda> const*>(a), p);           \
     });                                                                                            \
   }                                                                                                \
   static cuda_status fill_##format##_##tag(void const* a, plan_view& p) {                          \
     return guarded([&] {                                                                           \
       device_guard const on(p.device);                                                             \
-      fill(*static_cast<format##_view<V, I, O, space::device> const*>(a), p);                      \
+      fill(*static_cast<format##_view<V, I, O, space::cuda> const*>(a), p);                      \
     });                                                                                            \
   }                                                                                                \
   static cuda_status run_##format##_##tag(spmv_call const& c) {                                    \
     return guarded([&] {                                                                           \
       device_guard const on(c.plan->device);                                                       \
-      spmv(factor_at<V>(c.alpha), *static_cast<format##_view<V, I, O, space::device> const*>(c.a), \
+      spmv(factor_at<V>(c.alpha), *static_cast<format##_view<V, I, O, space::cuda> const*>(c.a), \
            static_cast<V const*>(c.x), factor_at<V>(c.beta), static_cast<V*>(c.y), *c.plan,        \
            c.stream);                                                                              \
     });                                                                                            \

@@ -34,7 +34,7 @@ struct long_rows {
 };
 /// Those of a view that has csr's arrays.
 template <class V, class I, class O, template <class, class, class, space> class View>
-long_rows<V, I, O> long_view(View<V, I, O, space::device> const& a) {
+long_rows<V, I, O> long_view(View<V, I, O, space::cuda> const& a) {
   return {a.rows, a.cols, a.nnz, a.row_ptr, a.col, a.val};
 }
 

@@ -5,8 +5,7 @@
 #include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/op/convert.hpp"
 
-#include "core/cuda_module.hpp"
-#include "cuda/dynamic/table.hpp"
+#include "backend/tables.hpp"
 #include "dispatch/format.hpp"
 #include "dynamic/sizes.hpp"
 #include "op/dense_operands.hpp"
@@ -20,7 +19,7 @@ namespace {
 
 /// The blocks that a matrix has, and why it got no other.
 struct device_memory {
-  cuda where;
+  device where;
   std::map<void*, detail::device_block> blocks;
   std::exception_ptr failure;
 
@@ -41,19 +40,15 @@ struct device_memory {
   }
 };
 
-cuda_dynamic_kernel const& kernel_for(type_tag t) {
-  auto* const entry = reinterpret_cast<cuda_dynamic_module const* (*)()>(
-      loaded_cuda_entry("tulle_cuda_dynamic_module"));
-  cuda_dynamic_module const& module = *entry();
-  if (module.version != cuda_dynamic_version)
-    fail(errc::backend, "cuda: not loaded: dynamic matrices are of another build");
-  cuda_dynamic_kernel const* const kernel = module.kernel(static_cast<int>(t));
+dynamic_kernel const& kernel_for(device const& where, type_tag t) {
+  backend_table const& there = device_table(where.backend);
+  dynamic_kernel const* const kernel = there.dynamic ? there.dynamic(static_cast<int>(t)) : nullptr;
   if (!kernel)
-    fail(errc::unsupported, "device_dynamic_csr: not built for %s", name(t));
+    fail(errc::unsupported, "device_dynamic_csr: %s has none of %s", name(where.backend), name(t));
   return *kernel;
 }
 
-cuda_dynamic_options numbers_of(device_dynamic_options const& o, long long rows, long long cols,
+dynamic_request numbers_of(device_dynamic_options const& o, long long rows, long long cols,
                                 device_memory& memory) {
   if (o.segments < 2 || o.segments > most_segments)
     fail(errc::unsupported, "device_dynamic_csr: %d segments; 2 to %d are possible", o.segments,
@@ -63,8 +58,8 @@ cuda_dynamic_options numbers_of(device_dynamic_options const& o, long long rows,
   if (!(o.slack.factor >= 0) || !(o.slack.factor <= 1e6))
     fail(errc::unsupported, "device_dynamic_csr: a slack of %g times a row's length",
          o.slack.factor);
-  return {o.where.device,
-          o.where.stream,
+  return {o.where.number,
+          o.where.queue,
           {&memory, device_memory::take, device_memory::give},
           o.slack.factor,
           o.slack.plus,
@@ -83,11 +78,11 @@ cuda_dynamic_options numbers_of(device_dynamic_options const& o, long long rows,
 
 } // namespace
 
-template <class V, class I>
-struct device_dynamic_csr<V, I>::state {
+template <class V, class I, space S>
+struct device_dynamic_csr<V, I, S>::state {
   device_dynamic_options const o;
   I const rows, cols;
-  cuda_dynamic_kernel const& kernel = kernel_for(type_of<V, I, I>::value);
+  dynamic_kernel const& kernel = kernel_for(o.where, type_of<V, I, I>::value);
   std::mutex one_at_a_time;
   device_memory memory{o.where, {}, {}};
   void* matrix = nullptr; // the module's
@@ -110,8 +105,8 @@ struct device_dynamic_csr<V, I>::state {
   void run(char const* op, F const& f) {
     std::lock_guard const in_turn(one_at_a_time);
     memory.failure = nullptr;
-    cuda_status const status = f();
-    if (status.code == cuda_status::no_memory && memory.failure)
+    outcome const status = f();
+    if (status.code == outcome::no_memory && memory.failure)
       std::rethrow_exception(memory.failure);
     check(status, op);
   }
@@ -136,149 +131,149 @@ void check_lengths(char const* op, std::size_t rows, std::size_t cols, std::size
 }
 
 /// f(a's view on the device).
-template <class V, class I, class F>
-void with_copy(csr_view<V, I, I> const& a, cuda const& where, F const& f) {
+template <space S, class V, class I, class F>
+void with_copy(csr_view<V, I, I> const& a, device const& where, F const& f) {
   a.validate();
   auto const n = static_cast<std::size_t>(a.nnz);
-  device_array<I> const row_ptr(a.row_ptr, a.row_ptr ? static_cast<std::size_t>(a.rows) + 1 : 0,
+  device_array<I, S> const row_ptr(a.row_ptr, a.row_ptr ? static_cast<std::size_t>(a.rows) + 1 : 0,
                                 where),
       col(a.col, n, where);
-  device_array<V> const val(a.val, n, where);
-  f(csr_view<V, I, I, space::device>(unchecked, a.rows, a.cols, a.nnz, row_ptr.data(), col.data(),
+  device_array<V, S> const val(a.val, n, where);
+  f(csr_view<V, I, I, S>(unchecked, a.rows, a.cols, a.nnz, row_ptr.data(), col.data(),
                                      val.data()));
   synchronize(where); // before the copies go
 }
 
 } // namespace
 
-template <class V, class I>
-device_dynamic_csr<V, I>::device_dynamic_csr(I rows, I cols, options const& o)
+template <class V, class I, space S>
+device_dynamic_csr<V, I, S>::device_dynamic_csr(I rows, I cols, options const& o)
     : state_(std::make_unique<state>(rows, cols, nullptr, o)) {}
-template <class V, class I>
-device_dynamic_csr<V, I>::device_dynamic_csr(std::unique_ptr<state> s) : state_(std::move(s)) {}
-template <class V, class I>
-device_dynamic_csr<V, I>::device_dynamic_csr(device_dynamic_csr&&) noexcept = default;
-template <class V, class I>
-device_dynamic_csr<V, I>&
-device_dynamic_csr<V, I>::operator=(device_dynamic_csr&&) noexcept = default;
-template <class V, class I>
-device_dynamic_csr<V, I>::~device_dynamic_csr() = default;
+template <class V, class I, space S>
+device_dynamic_csr<V, I, S>::device_dynamic_csr(std::unique_ptr<state> s) : state_(std::move(s)) {}
+template <class V, class I, space S>
+device_dynamic_csr<V, I, S>::device_dynamic_csr(device_dynamic_csr&&) noexcept = default;
+template <class V, class I, space S>
+device_dynamic_csr<V, I, S>&
+device_dynamic_csr<V, I, S>::operator=(device_dynamic_csr&&) noexcept = default;
+template <class V, class I, space S>
+device_dynamic_csr<V, I, S>::~device_dynamic_csr() = default;
 
-template <class V, class I>
-typename device_dynamic_csr<V, I>::state& device_dynamic_csr<V, I>::get() const {
+template <class V, class I, space S>
+typename device_dynamic_csr<V, I, S>::state& device_dynamic_csr<V, I, S>::get() const {
   if (!state_)
     fail(errc::bad_structure, "device_dynamic_csr: the matrix was moved from");
   return *state_;
 }
 
-template <class V, class I>
-device_dynamic_csr<V, I> device_dynamic_csr<V, I>::from_csr(csr_there a, options const& o) {
+template <class V, class I, space S>
+device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_csr(csr_there a, options const& o) {
   return device_dynamic_csr(std::make_unique<state>(a.rows, a.cols, &a, o));
 }
-template <class V, class I>
-device_dynamic_csr<V, I> device_dynamic_csr<V, I>::from_csr(csr_view<V, I, I> a, options const& o) {
+template <class V, class I, space S>
+device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_csr(csr_view<V, I, I> a, options const& o) {
   std::unique_ptr<state> made;
   if (a.rows == 0)
     return device_dynamic_csr(a.rows, a.cols, o);
-  with_copy(a, o.where, [&](csr_there const& there) {
+  with_copy<S>(a, o.where, [&](csr_there const& there) {
     made = std::make_unique<state>(a.rows, a.cols, &there, o);
   });
   return device_dynamic_csr(std::move(made));
 }
 
-template <class V, class I>
-device_dynamic_csr<V, I> device_dynamic_csr<V, I>::from_coo(coo_view<V, I, I, space::device> a,
+template <class V, class I, space S>
+device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_coo(coo_view<V, I, I, S> a,
                                                             options const& o) {
   device_matrix const c = convert(device_ref{matrix_ref(a)}, format::csr, o.where);
   return from_csr(c.template view<csr_there>(), o);
 }
-template <class V, class I>
-device_dynamic_csr<V, I> device_dynamic_csr<V, I>::from_coo(coo_view<V, I, I> a, options const& o) {
+template <class V, class I, space S>
+device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_coo(coo_view<V, I, I> a, options const& o) {
   device_matrix const there = upload(matrix_ref(a), o.where);
-  return from_coo(there.template view<coo_view<V, I, I, space::device>>(), o);
+  return from_coo(there.template view<coo_view<V, I, I, S>>(), o);
 }
 
-template <class V, class I>
-I device_dynamic_csr<V, I>::rows() const {
+template <class V, class I, space S>
+I device_dynamic_csr<V, I, S>::rows() const {
   return get().rows;
 }
-template <class V, class I>
-I device_dynamic_csr<V, I>::cols() const {
+template <class V, class I, space S>
+I device_dynamic_csr<V, I, S>::cols() const {
   return get().cols;
 }
-template <class V, class I>
-device_dynamic_shape device_dynamic_csr<V, I>::shape() const {
+template <class V, class I, space S>
+device_dynamic_shape device_dynamic_csr<V, I, S>::shape() const {
   state& s = get();
-  cuda_dynamic_shape found{};
+  dynamic_facts found{};
   s.run("shape", [&] { return s.kernel.shape(s.matrix, found); });
   return {found.entries, found.places, found.segments, found.bytes, found.compact};
 }
 
-template <class V, class I>
-void device_dynamic_csr<V, I>::insert(std::span<I const> row, std::span<I const> col,
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::insert(std::span<I const> row, std::span<I const> col,
                                       std::span<V const> val) {
   check_lengths("insert", row.size(), col.size(), val.size());
   get().change("insert", dynamic_change::insert, row.size(), row.data(), col.data(), val.data(),
                true);
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::insert(there<I> row, there<I> col, there<V> val) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::insert(there<I> row, there<I> col, there<V> val) {
   check_lengths("insert", row.size(), col.size(), val.size());
   get().change("insert", dynamic_change::insert, row.size(), row.data(), col.data(), val.data(),
                false);
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::assign(std::span<I const> row, std::span<I const> col,
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::assign(std::span<I const> row, std::span<I const> col,
                                       std::span<V const> val) {
   check_lengths("assign", row.size(), col.size(), val.size());
   get().change("assign", dynamic_change::assign, row.size(), row.data(), col.data(), val.data(),
                true);
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::assign(there<I> row, there<I> col, there<V> val) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::assign(there<I> row, there<I> col, there<V> val) {
   check_lengths("assign", row.size(), col.size(), val.size());
   get().change("assign", dynamic_change::assign, row.size(), row.data(), col.data(), val.data(),
                false);
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::erase(std::span<I const> row, std::span<I const> col) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::erase(std::span<I const> row, std::span<I const> col) {
   check_lengths("erase", row.size(), col.size(), row.size());
   get().change("erase", dynamic_change::erase, row.size(), row.data(), col.data(), nullptr, true);
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::erase(there<I> row, there<I> col) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::erase(there<I> row, there<I> col) {
   check_lengths("erase", row.size(), col.size(), row.size());
   get().change("erase", dynamic_change::erase, row.size(), row.data(), col.data(), nullptr, false);
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::scale_rows(std::span<I const> row, std::span<V const> factor) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::scale_rows(std::span<I const> row, std::span<V const> factor) {
   if (row.size() != factor.size())
     fail(errc::shape_mismatch, "scale_rows: %zu rows, %zu factors", row.size(), factor.size());
   get().change("scale_rows", dynamic_change::scale, row.size(), row.data(), nullptr, factor.data(),
                true);
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::scale_rows(there<I> row, there<V> factor) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::scale_rows(there<I> row, there<V> factor) {
   if (row.size() != factor.size())
     fail(errc::shape_mismatch, "scale_rows: %zu rows, %zu factors", row.size(), factor.size());
   get().change("scale_rows", dynamic_change::scale, row.size(), row.data(), nullptr, factor.data(),
                false);
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::merge(csr_view<V, I, I> b) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::merge(csr_view<V, I, I> b) {
   get().check_shape("merge: B", b.rows, b.cols);
   if (b.nnz != 0)
-    with_copy(b, get().o.where, [&](csr_there const& there) { merge(there); });
+    with_copy<S>(b, get().o.where, [&](csr_there const& there) { merge(there); });
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::merge(csr_there b) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::merge(csr_there b) {
   state& s = get();
   s.check_shape("merge: B", b.rows, b.cols);
   if (b.nnz != 0)
     s.run("merge", [&] { return s.kernel.merge(s.matrix, &b); });
 }
-template <class V, class I>
-void device_dynamic_csr<V, I>::add_product(csr_there b, csr_there c, spgemm_options how) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::add_product(csr_there b, csr_there c, spgemm_options how) {
   state& s = get();
   dispatch::check_present("add_product", matrix_ref(b));
   dispatch::check_present("add_product", matrix_ref(c));
@@ -291,13 +286,13 @@ void device_dynamic_csr<V, I>::add_product(csr_there b, csr_there c, spgemm_opti
     s.run("add_product", [&] { return s.kernel.add_product(s.matrix, &b, &c, how.method); });
 }
 
-template <class V, class I>
-void device_dynamic_csr<V, I>::defragment(dynamic_defragment d) {
+template <class V, class I, space S>
+void device_dynamic_csr<V, I, S>::defragment(dynamic_defragment d) {
   state& s = get();
   s.run("defragment", [&] { return s.kernel.defragment(s.matrix, d.sort, d.combine); });
 }
-template <class V, class I>
-typename device_dynamic_csr<V, I>::csr_there device_dynamic_csr<V, I>::freeze() {
+template <class V, class I, space S>
+typename device_dynamic_csr<V, I, S>::csr_there device_dynamic_csr<V, I, S>::freeze() {
   state& s = get();
   csr_there a;
   s.run("freeze", [&] { return s.kernel.freeze(s.matrix, &a); });
@@ -307,13 +302,13 @@ typename device_dynamic_csr<V, I>::csr_there device_dynamic_csr<V, I>::freeze() 
 namespace {
 
 /// The matrix as a csr in host memory, copied before anybody else changes it.
-template <class V, class I>
-csr<V, I, I> fetched(typename device_dynamic_csr<V, I>::state& s) {
+template <class V, class I, space S>
+csr<V, I, I> fetched(typename device_dynamic_csr<V, I, S>::state& s) {
   csr<V, I, I> c;
   s.run("freeze", [&] {
-    csr_view<V, I, I, space::device> a;
-    cuda_status const status = s.kernel.freeze(s.matrix, &a);
-    if (status.code != cuda_status::fine)
+    csr_view<V, I, I, S> a;
+    outcome const status = s.kernel.freeze(s.matrix, &a);
+    if (status.code != outcome::fine)
       return status;
     auto const n = static_cast<std::size_t>(a.nnz);
     c = {unchecked,   a.rows,     a.cols, array<I>(static_cast<std::size_t>(a.rows) + 1),
@@ -328,19 +323,19 @@ csr<V, I, I> fetched(typename device_dynamic_csr<V, I>::state& s) {
 
 } // namespace
 
-template <class V, class I>
-csr<V, I, I> device_dynamic_csr<V, I>::to_csr() {
-  return fetched<V, I>(get()).to_csr();
+template <class V, class I, space S>
+csr<V, I, I> device_dynamic_csr<V, I, S>::to_csr() {
+  return fetched<V, I, S>(get()).to_csr();
 }
-template <class V, class I>
-dynamic_csr<V, I> device_dynamic_csr<V, I>::download(dynamic_options const& o) {
-  return dynamic_csr<V, I>::adopt(fetched<V, I>(get()), o);
+template <class V, class I, space S>
+dynamic_csr<V, I> device_dynamic_csr<V, I, S>::download(dynamic_options const& o) {
+  return dynamic_csr<V, I>::adopt(fetched<V, I, S>(get()), o);
 }
 
-template <class V, class I>
-void spmv(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
-          std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
-          std::type_identity_t<vector_view<V, space::device>> y) {
+template <class V, class I, space S>
+void spmv(device const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
+          std::type_identity_t<vector_view<V const, S>> x, std::type_identity_t<V> beta,
+          std::type_identity_t<vector_view<V, S>> y) {
   auto& s = a.get();
   detail::check_sizes(s.rows, s.cols, x.size(), y.size());
   if ((!x.data() && x.size() != 0) || (!y.data() && y.size() != 0))
@@ -348,44 +343,45 @@ void spmv(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V
   if (detail::overlap(x.data(), x.size() * sizeof(V), y.data(), y.size() * sizeof(V)))
     fail(errc::bad_structure, "spmv: x and y overlap");
   s.run("spmv", [&] {
-    return s.kernel.multiply(s.matrix, where.stream, &alpha, x.data(), &beta, y.data());
+    return s.kernel.multiply(s.matrix, where.queue, &alpha, x.data(), &beta, y.data());
   });
 }
-template <class V, class I>
-void spmv(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
-          std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
-          std::type_identity_t<vector_view<V, space::device>> y) {
+template <class V, class I, space S>
+void spmv(std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
+          std::type_identity_t<vector_view<V const, S>> x, std::type_identity_t<V> beta,
+          std::type_identity_t<vector_view<V, S>> y) {
   spmv(a.get().o.where, alpha, a, x, beta, y);
 }
 
-template <class V, class I>
-void spmm(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
-          std::type_identity_t<dense_view<V const, space::device>> b, std::type_identity_t<V> beta,
-          std::type_identity_t<dense_view<V, space::device>> c) {
+template <class V, class I, space S>
+void spmm(device const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
+          std::type_identity_t<dense_view<V const, S>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V, S>> c) {
   auto& s = a.get();
   detail::check_dense("spmm", false, static_cast<std::size_t>(s.rows),
                       static_cast<std::size_t>(s.cols), sizeof(V), b, c);
   s.run("spmm",
-        [&] { return s.kernel.multiply_dense(s.matrix, where.stream, &alpha, b, &beta, c); });
+        [&] { return s.kernel.multiply_dense(s.matrix, where.queue, &alpha, b, &beta, c); });
 }
-template <class V, class I>
-void spmm(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
-          std::type_identity_t<dense_view<V const, space::device>> b, std::type_identity_t<V> beta,
-          std::type_identity_t<dense_view<V, space::device>> c) {
+template <class V, class I, space S>
+void spmm(std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
+          std::type_identity_t<dense_view<V const, S>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V, S>> c) {
   spmm(a.get().o.where, alpha, a, b, beta, c);
 }
 
-#define TULLE_DYNAMIC(tag, V, I, O)                                                                \
-  template class device_dynamic_csr<V, I>;                                                         \
-  template void spmv(cuda const&, V, device_dynamic_csr<V, I> const&,                              \
-                     vector_view<V const, space::device>, V, vector_view<V, space::device>);       \
-  template void spmv(V, device_dynamic_csr<V, I> const&, vector_view<V const, space::device>, V,   \
-                     vector_view<V, space::device>);                                               \
-  template void spmm(cuda const&, V, device_dynamic_csr<V, I> const&,                              \
-                     dense_view<V const, space::device>, V, dense_view<V, space::device>);         \
-  template void spmm(V, device_dynamic_csr<V, I> const&, dense_view<V const, space::device>, V,    \
-                     dense_view<V, space::device>);
-TULLE_TYPES(TULLE_DYNAMIC)
+#define TULLE_DYNAMIC(tag, V, I, O, S)                                                             \
+  template class device_dynamic_csr<V, I, S>;                                                      \
+  template void spmv(device const&, V, device_dynamic_csr<V, I, S> const&,                         \
+                     vector_view<V const, S>, V, vector_view<V, S>);                               \
+  template void spmv(V, device_dynamic_csr<V, I, S> const&, vector_view<V const, S>, V,            \
+                     vector_view<V, S>);                                                           \
+  template void spmm(device const&, V, device_dynamic_csr<V, I, S> const&,                         \
+                     dense_view<V const, S>, V, dense_view<V, S>);                                 \
+  template void spmm(V, device_dynamic_csr<V, I, S> const&, dense_view<V const, S>, V,             \
+                     dense_view<V, S>);
+TULLE_TYPES(TULLE_DYNAMIC, space::cuda)
+TULLE_TYPES(TULLE_DYNAMIC, space::opencl)
 #undef TULLE_DYNAMIC
 
 } // namespace tulle

@@ -9,7 +9,7 @@
 #include "tulle/core/types.hpp"
 
 #include "dispatch/format.hpp"
-#include "dispatch/spmv.hpp"
+#include "backend/cpu.hpp"
 #include "dynamic/rows.hpp"
 #include "dynamic/sizes.hpp"
 #include "kernel/spmv.hpp"
@@ -112,7 +112,7 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
     if (dispatch::overlaps(dispatch::arrays_of(matrix_ref(c)), y.data(), y.data() + y.size()))
       fail(errc::bad_structure, "spmv: y overlaps the arrays of A");
     p.done = a.pending_ptr ? &done : nullptr;
-    run(*dispatch::cpu_spmv(set, format::csr, type), &c, rest);
+    run(*cpu_spmv(set, format::csr, type), &c, rest);
   };
   if (!dynamic::with_csr(a, none, where, with_csr))
     run(*table[static_cast<std::size_t>(set)][static_cast<std::size_t>(type)], &a, where);

@@ -12,16 +12,19 @@
 // The kernel templates have internal linkage and a cell is a plain constant (lambdas here would be weak symbols), so an
 // object file compiled for AVX-512 offers the linker nothing that another file could pick up by mistake.
 #define TULLE_SPMV_CELL(tag, V, I, O, format)                                                      \
-  static std::size_t prepare_##format##_##tag(void const* a, plan_view& plan) {                    \
-    return prepare(*static_cast<format##_view<V, I, O> const*>(a), plan);                          \
+  static outcome prepare_##format##_##tag(void const* a, plan_view& plan, std::size_t& bytes) {    \
+    bytes = prepare(*static_cast<format##_view<V, I, O> const*>(a), plan);                         \
+    return {};                                                                                     \
   }                                                                                                \
-  static void run_##format##_##tag(spmv_call const& c) {                                           \
+  static outcome run_##format##_##tag(spmv_call const& c) {                                        \
     spmv(*static_cast<V const*>(c.alpha), *static_cast<format##_view<V, I, O> const*>(c.a),        \
          static_cast<V const*>(c.x), *static_cast<V const*>(c.beta), static_cast<V*>(c.y),         \
          *c.plan);                                                                                 \
+    return {};                                                                                     \
   }                                                                                                \
   extern spmv_kernel const spmv_##format##_##tag;                                                  \
-  spmv_kernel const spmv_##format##_##tag = {prepare_##format##_##tag, run_##format##_##tag};
+  spmv_kernel const spmv_##format##_##tag = {prepare_##format##_##tag, nullptr,                    \
+                                             run_##format##_##tag};
 
 /// The kernel for every pair of TULLE_TYPES.
 #define TULLE_INSTANTIATE_SPMV(format) TULLE_TYPES(TULLE_SPMV_CELL, format)

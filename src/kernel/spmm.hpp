@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What passes between the dispatcher and a spmm kernel; plans are those of spmv.
+// What passes between op/spmm and its kernels; plans are those of spmv.
 #pragma once
 #include "tulle/core/types.def"
 #include "tulle/view/dense.hpp"
@@ -18,12 +18,12 @@ struct spmm_call {
   plan_view const* plan;
 };
 
-/// One cell of the dispatch table.
+/// One cell of a backend's table, as spmv's; of b and c shapes and strides count.
 struct spmm_kernel {
-  /// Of b and c shapes and strides count. Returns the bytes of workspace it needs.
-  std::size_t (*prepare)(void const* a, detail::dense_ref const& b, detail::dense_ref const& c,
-                         plan_view& plan);
-  void (*run)(spmm_call const& call);
+  outcome (*prepare)(void const* a, detail::dense_ref const& b, detail::dense_ref const& c,
+                     plan_view& plan, std::size_t& bytes);
+  outcome (*fill)(void const* a, detail::dense_ref const& b, plan_view& plan);
+  outcome (*run)(spmm_call const& call);
 };
 
 } // namespace tulle
@@ -31,16 +31,20 @@ struct spmm_kernel {
 // A cell calls the file's own prepare(view, b, c, plan) and spmm(alpha, view, b, beta, c, plan):
 // see kernel/instantiate.hpp.
 #define TULLE_SPMM_CELL(tag, V, I, O, format)                                                      \
-  static std::size_t prepare_##format##_##tag(void const* a, detail::dense_ref const& b,           \
-                                              detail::dense_ref const& c, plan_view& plan) {       \
-    return prepare(*static_cast<format##_view<V, I, O> const*>(a), b, c, plan);                    \
+  static outcome prepare_##format##_##tag(void const* a, detail::dense_ref const& b,               \
+                                          detail::dense_ref const& c, plan_view& plan,             \
+                                          std::size_t& bytes) {                                    \
+    bytes = prepare(*static_cast<format##_view<V, I, O> const*>(a), b, c, plan);                   \
+    return {};                                                                                     \
   }                                                                                                \
-  static void run_##format##_##tag(spmm_call const& k) {                                           \
+  static outcome run_##format##_##tag(spmm_call const& k) {                                        \
     spmm(*static_cast<V const*>(k.alpha), *static_cast<format##_view<V, I, O> const*>(k.a), k.b,   \
          *static_cast<V const*>(k.beta), k.c, *k.plan);                                            \
+    return {};                                                                                     \
   }                                                                                                \
   extern spmm_kernel const spmm_##format##_##tag;                                                  \
-  spmm_kernel const spmm_##format##_##tag = {prepare_##format##_##tag, run_##format##_##tag};
+  spmm_kernel const spmm_##format##_##tag = {prepare_##format##_##tag, nullptr,                    \
+                                             run_##format##_##tag};
 
 /// The kernel for every pair of TULLE_TYPES.
 #define TULLE_INSTANTIATE_SPMM(format) TULLE_TYPES(TULLE_SPMM_CELL, format)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What passes between the dispatcher and a spmv kernel: plain structs, since kernel files are
+// What passes between op/spmv and its kernels: plain structs, since kernel files are
 // compiled for instruction sets that the rest of the library may not use.
 #pragma once
 #include "tulle/op/spmv_method.hpp"
+
+#include "kernel/outcome.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +34,7 @@ struct plan_view {
   spmv_method wanted = spmv_method::automatic; // or one that the format has: prepare() may choose
   void* work = nullptr;                        // what prepare() asked for, 64-byte aligned
   char const* method = "";                     // for path(): set by prepare()
-  int device = -1, multiprocessors = 0;        // of cuda, as is
+  int device = -1, multiprocessors = 0;        // of a device
   void* stream = nullptr;                      // where prepare() and fill() run; a call has its own
   rows_done const* done = nullptr;             // of csr, where `wanted` is automatic
   std::int64_t info[160] = {};                 // the kernel's own
@@ -45,13 +47,16 @@ struct spmv_call {
   void const* beta;
   void* y;
   plan_view const* plan;
-  void* stream = nullptr; // of cuda
+  void* stream = nullptr; // of a device: its queue
 };
 
-/// One cell of the dispatch table.
+/// One cell of a backend's table. prepare() looks at the matrix and asks for workspace, fill()
+/// computes what run() finds there, where that is more than nothing; on a device both may wait.
+/// run() neither waits nor allocates, and on the host none of them fails.
 struct spmv_kernel {
-  std::size_t (*prepare)(void const* a, plan_view& plan); // returns the bytes of workspace it needs
-  void (*run)(spmv_call const& call);
+  outcome (*prepare)(void const* a, plan_view& plan, std::size_t& bytes);
+  outcome (*fill)(void const* a, plan_view& plan); // nullptr: there is nothing to compute
+  outcome (*run)(spmv_call const& call);
 };
 
 } // namespace tulle

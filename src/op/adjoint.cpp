@@ -6,9 +6,8 @@
 #include "tulle/op/adjoint.hpp"
 
 #include "tulle/core/error.hpp"
-#include "tulle/core/parallel.hpp"
 
-#include "core/cuda_module.hpp"
+#include "backend/tables.hpp"
 #include "op/dense_operands.hpp"
 
 #include <complex>
@@ -18,37 +17,21 @@ namespace {
 
 /// to = conj(from), which may be one, where A is.
 template <class V>
-void conjugate(where const& w, spmv_operand const& a, dense_ref const& from, dense_ref const& to) {
-  if (a.matrix.space == space::device) {
-    int const type = static_cast<int>(a.matrix.type);
-    return check(loaded_cuda().conjugate(w.device, w.stream, type, from, to), "adjoint");
-  }
-  std::size_t const n = to.rows * to.cols;
-  int const parts = parts_for(n, w.threads, 1 << 16);
-  parallel(parts, [&](int part) {
-    std::size_t const end = split(n, part + 1, parts);
-    for (std::size_t k = split(n, part, parts); k < end; ++k) {
-      std::size_t const i = k / to.cols, j = k % to.cols;
-      static_cast<V*>(to.data)[i * to.row_stride + j * to.col_stride] =
-          std::conj(static_cast<V const*>(from.data)[i * from.row_stride + j * from.col_stride]);
-    }
-  });
+void conjugate(where const& w, dense_ref const& from, dense_ref const& to) {
+  check(table_of(w.backend).conjugate(place_of(w), kind_of<V>, from, to), "adjoint");
 }
 
 /// An output that is conjugated for the while, and back whatever happens.
 template <class V>
 class conjugated {
 public:
-  conjugated(where const& w, spmv_operand const& a, dense_ref const& c) : w_(w), a_(a), c_(c) {
-    conjugate<V>(w_, a_, c_, c_);
-  }
-  ~conjugated() { conjugate<V>(w_, a_, c_, c_); }
+  conjugated(where const& w, dense_ref const& c) : w_(w), c_(c) { conjugate<V>(w_, c_, c_); }
+  ~conjugated() { conjugate<V>(w_, c_, c_); }
   conjugated(conjugated const&) = delete;
   conjugated& operator=(conjugated const&) = delete;
 
 private:
   where const& w_;
-  spmv_operand const& a_;
   dense_ref const& c_;
 };
 
@@ -57,14 +40,17 @@ private:
 template <class V>
 class copy_of {
 public:
-  copy_of(where const& w, spmv_operand const& a, dense_ref const& b)
-      : is_there_(a.matrix.space == space::device),
-        here_(is_there_ ? 0 : b.rows * b.cols, w.memory),
-        there_(is_there_ ? b.rows * b.cols * sizeof(V) : 0,
-               {.device = w.device, .stream = w.stream}) {}
+  copy_of(where const& w, dense_ref const& b)
+      : is_there_(space_of(w) != space::host), here_(is_there_ ? 0 : b.rows * b.cols, w.memory),
+        there_(is_there_ ? b.rows * b.cols * sizeof(V) : 0, of_the_pool(w)) {}
   V* data() { return is_there_ ? static_cast<V*>(there_.data()) : here_.data(); }
 
 private:
+  static device of_the_pool(where const& w) {
+    device d = w.as_device();
+    d.memory = nullptr;
+    return d;
+  }
   bool is_there_;
   array<V> here_;
   device_block there_;
@@ -73,20 +59,20 @@ private:
 /// product(policy, conj(alpha), conj(b), conj(beta)) into conj(c), without reading b where alpha is
 /// zero.
 template <class V, class Product>
-void conjugate_product(char const* op, where const& w, spmv_operand const& a, V alpha,
-                       dense_ref const& b, V beta, dense_ref const& c, Product const& product) {
+void conjugate_product(char const* op, where const& w, V alpha, dense_ref const& b,
+                       V beta, dense_ref const& c, Product const& product) {
   std::size_t const bytes = checked_mul(checked_mul(b.rows, b.cols, op), sizeof(V), op);
   if (bytes > w.workspace_limit)
     fail(errc::out_of_memory, "%s: %zu bytes of workspace wanted, the limit is %zu", op, bytes,
          w.workspace_limit);
-  copy_of<V> memory(w, a, b);
+  copy_of<V> memory(w, b);
   dense_ref const copy(row_major(memory.data(), b.rows, b.cols));
   if (alpha != V(0))
-    conjugate<V>(w, a, b, copy);
+    conjugate<V>(w, b, copy);
   where rest = w;
   if (rest.workspace_limit != SIZE_MAX)
     rest.workspace_limit -= bytes;
-  conjugated<V> const output(w, a, c);
+  conjugated<V> const output(w, c);
   product(rest, std::conj(alpha), copy, std::conj(beta));
 }
 
@@ -111,7 +97,7 @@ void spmv_adjoint(spmv_plan* plan, where const& w, value_kind kind, void const* 
         dense_view<V> const out = col_major(static_cast<V*>(y), y_size, 1);
         check_dense(op, a.transposed, a.matrix.rows, a.matrix.cols, sizeof(V), in, out);
         return conjugate_product<V>(
-            op, plan ? where_of(*plan) : w, a, value_at<V>(alpha), in, value_at<V>(beta), out,
+            op, plan ? where_of(*plan) : w, value_at<V>(alpha), in, value_at<V>(beta), out,
             [&](where const& rest, V conj_alpha, dense_ref const& conj_x, V conj_beta) {
               spmv(plan, rest, kind, &conj_alpha, a, conj_x.data, x_size, &conj_beta, y, y_size, o);
             });
@@ -129,7 +115,7 @@ void spmm_adjoint(where const& w, value_kind kind, void const* alpha, spmv_opera
         char const* const op = "spmm (adjoint)";
         check_dense(op, a.transposed, a.matrix.rows, a.matrix.cols, sizeof(V), b, c);
         return conjugate_product<V>(
-            op, w, a, value_at<V>(alpha), b, value_at<V>(beta), c,
+            op, w, value_at<V>(alpha), b, value_at<V>(beta), c,
             [&](where const& rest, V conj_alpha, dense_ref const& conj_b, V conj_beta) {
               spmm(nullptr, rest, kind, &conj_alpha, a, conj_b, &conj_beta, c);
             });

@@ -8,7 +8,7 @@
 
 namespace tulle {
 
-device_matrix galerkin(cuda const& where, device_ref const& r, device_ref const& a,
+device_matrix galerkin(device const& where, device_ref const& r, device_ref const& a,
                        device_ref const& p, galerkin_options o) {
   matrix_ref const &of_r = r.matrix, &of_a = a.matrix, &of_p = p.matrix;
   detail::check_galerkin(of_r, of_a, of_p);
@@ -23,16 +23,29 @@ device_matrix galerkin(cuda const& where, device_ref const& r, device_ref const&
   return spgemm(where, r, ap.ref());
 }
 
-device_matrix galerkin(cuda const& where, device_ref const& a, device_ref const& p,
+namespace {
+
+/// P^T of P by columns.
+template <space S, class T>
+device_matrix with_turned(device const& where, device_matrix const& by_columns, device_ref const& a,
+                          device_ref const& p, galerkin_options o, T) {
+  using V = typename T::value;
+  using I = typename T::index;
+  using O = typename T::offset;
+  auto const c = by_columns.view<csc_view<V, I, O, S>>();
+  csr_view<V, I, O, S> const r(unchecked, c.cols, c.rows, c.nnz, c.col_ptr, c.row, c.val);
+  return galerkin(where, device_ref(matrix_ref(r), where), a, p, o);
+}
+
+} // namespace
+
+device_matrix galerkin(device const& where, device_ref const& a, device_ref const& p,
                        galerkin_options o) {
   device_matrix const by_columns = convert(p, format::csc, where);
   return visit(p.matrix.type, [&](auto types) {
-    using T = decltype(types);
-    auto const c = by_columns.view<
-        csc_view<typename T::value, typename T::index, typename T::offset, space::device>>();
-    csr_view<typename T::value, typename T::index, typename T::offset, space::device> const r(
-        unchecked, c.cols, c.rows, c.nnz, c.col_ptr, c.row, c.val);
-    return galerkin(where, device_ref{matrix_ref(r)}, a, p, o);
+    return space_of(where) == space::opencl
+               ? with_turned<space::opencl>(where, by_columns, a, p, o, types)
+               : with_turned<space::cuda>(where, by_columns, a, p, o, types);
   });
 }
 

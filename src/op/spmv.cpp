@@ -4,32 +4,18 @@
 #include "tulle/op/spmv.hpp"
 
 #include "tulle/core/error.hpp"
-#include "tulle/core/parallel.hpp"
-#include "tulle/op/convert.hpp"
 
-#include "core/cuda_module.hpp"
-#include "dispatch/format.hpp"
-#include "dispatch/spmv.hpp"
-#include "op/known_pattern.hpp"
-#include "op/operands.hpp"
-#include "reference/spmv.hpp"
+#include "op/kernel_plan.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace tulle {
 
-struct spmv_plan::state {
-  tulle::where where{};
+struct spmv_plan::state : detail::kernel_plan {
   spmv_options options{};
-  format matrix_format{};
-  type_tag type{};
-  bool transposed = false;
-  std::size_t rows = 0, cols = 0, nnz = 0;
-  spmv_kernel const* kernel = nullptr;
-  cuda_spmv_kernel const* cuda_kernel = nullptr;
-  plan_view view;
-  detail::known_pattern known; // of a device: where it lies alone
+  spmv_kernel const* kernel = nullptr; // nullptr: through csr
 };
 
 namespace {
@@ -40,11 +26,6 @@ using detail::overlap;
 using detail::spmv_operand;
 using detail::value_kind;
 using detail::with_value;
-
-void check_built(matrix_ref const& m) {
-  if (!is_built(m.format, m.type))
-    fail(errc::unsupported, "spmv: %s is not built for %s", name(m.format), name(m.type));
-}
 
 void check(spmv_operand a, dispatch::array_list const& arrays, value_kind kind, void const* x,
            std::size_t x_size, void const* y, std::size_t y_size) {
@@ -95,90 +76,27 @@ void check_method(spmv_operand a, spmv_method wanted) {
        known.empty() ? "none to choose from" : known.c_str());
 }
 
-// y = beta y, what is left of spmv when alpha is zero.
-template <class V>
-void scale(V beta, V* y, std::size_t n, int threads) {
-  int const parts = detail::parts_for(n, threads, 1 << 16);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const end = detail::split(n, part + 1, parts);
-    for (std::size_t i = detail::split(n, part, parts); i < end; ++i)
-      y[i] = beta == V(0) ? V(0) : beta * y[i];
-  });
-}
-
-// A matrix is multiplied where its arrays are.
-void check_space(matrix_ref const& m, backend where) {
-  bool const on_device = where == backend::cuda || where == backend::opencl;
-  if ((m.space == space::device) != on_device)
-    fail(errc::unsupported, "spmv: A is in %s memory, the policy is %s; see upload()",
-         m.space == space::device ? "device" : "host", name(where));
-}
-
-void run_reference(where const& w, void const* alpha, spmv_operand a, void const* x,
-                   void const* beta, void* y) {
-  any_matrix csr;
-  if (a.matrix.format != format::csr) {
-    csr = convert(a.matrix, format::csr, cpu{.threads = 1, .memory = w.memory});
-    a.matrix = csr.ref();
-  }
-  visit(a.matrix.type, [&](auto types) {
-    using T = decltype(types);
-    using V = typename T::value;
-    using view = csr_view<V, typename T::index, typename T::offset>;
-    reference_backend::spmv(*static_cast<V const*>(alpha), *static_cast<view const*>(a.matrix.view),
-                            a.transposed, static_cast<V const*>(x), *static_cast<V const*>(beta),
-                            static_cast<V*>(y));
-  });
-}
-
-// The kernel for a, prepared, on the cpu. Returns the bytes of workspace it needs.
+// The kernel for a, prepared. Returns the bytes of workspace it needs.
 std::size_t prepare(spmv_plan::state& s, where const& w, spmv_operand a, spmv_options o) {
   matrix_ref const& m = a.matrix;
-  s.where = w;
+  s.begin(w, a);
   s.options = o;
-  s.matrix_format = m.format;
-  s.type = m.type;
-  s.transposed = a.transposed;
-  s.rows = m.rows;
-  s.cols = m.cols;
-  s.nnz = m.nnz;
-  s.view.transposed = a.transposed;
   s.view.wanted = o.method;
-  if (w.backend != backend::cpu)
+  s.kernel = s.there->spmv(static_cast<int>(m.format), static_cast<int>(m.type));
+  if (!s.kernel) {
+    if (!s.is_host())
+      fail(errc::unsupported, "spmv: %s has no kernel for %s of %s", name(w.backend),
+           name(m.format), name(m.type));
     return 0;
-  s.kernel = dispatch::cpu_spmv(active_isa(), m.format, m.type);
-  s.view.threads = detail::threads_for(m.nnz + m.rows, w.threads);
-  s.view.streaming = passes_cache_by(m, s.view.threads);
-  std::size_t const bytes = s.kernel->prepare(m.view, s.view);
-  if (bytes > w.workspace_limit)
-    fail(errc::out_of_memory, "spmv: %zu bytes of workspace wanted, the limit is %zu", bytes,
-         w.workspace_limit);
+  }
+  if (w.backend == backend::cpu) {
+    s.view.threads = detail::threads_for(m.nnz + m.rows, w.threads);
+    s.view.streaming = passes_cache_by(m, s.view.threads);
+  }
+  std::size_t bytes = 0;
+  tulle::check(s.kernel->prepare(m.view, s.view, bytes), "spmv");
+  detail::check_workspace("spmv", bytes, w.workspace_limit);
   return bytes;
-}
-
-void check_same_shape(spmv_plan::state const& s, spmv_operand a) {
-  if (s.matrix_format != a.matrix.format || s.type != a.matrix.type ||
-      s.transposed != a.transposed || s.rows != a.matrix.rows || s.cols != a.matrix.cols ||
-      s.nnz != a.matrix.nnz)
-    fail(errc::shape_mismatch,
-         "spmv: the plan is for a %s%s of %zu x %zu with %zu entries, A is a %s%s of %zu x %zu "
-         "with %zu",
-         name(s.matrix_format), s.transposed ? " transposed" : "", s.rows, s.cols, s.nnz,
-         name(a.matrix.format), a.transposed ? " transposed" : "", a.matrix.rows, a.matrix.cols,
-         a.matrix.nnz);
-}
-
-[[noreturn]] void fail_other_pattern(format f) {
-  fail(errc::bad_structure,
-       "spmv: the plan is for another pattern: this %s has other indices than the one it was made "
-       "for; see plan.rebind()",
-       name(f));
-}
-
-[[noreturn]] void fail_elsewhere(format f) {
-  fail(errc::bad_structure,
-       "spmv: the plan is for a %s whose indices are elsewhere on the device; see plan.rebind()",
-       name(f));
 }
 
 // Arrays that are not those of the last call: whether the plan holds for them as well.
@@ -186,7 +104,7 @@ void recognise_arrays(spmv_plan::state& s, std::size_t workspace, matrix_ref con
                       dispatch::array_list const& arrays, std::uint64_t mark) {
   if (s.view.one_pattern) {
     if (dispatch::pattern_of(arrays, s.view.threads) != s.known.pattern)
-      fail_other_pattern(m.format);
+      detail::fail_other_pattern("spmv", m.format);
   } else {
     // Its workspace is as large as this matrix wants it, and what was found once holds for it: a
     // few numbers of the layout, so that is asked anew.
@@ -195,7 +113,8 @@ void recognise_arrays(spmv_plan::state& s, std::size_t workspace, matrix_ref con
     now.transposed = s.view.transposed;
     now.streaming = s.view.streaming;
     now.wanted = s.view.wanted;
-    std::size_t const bytes = s.kernel->prepare(m.view, now);
+    std::size_t bytes = 0;
+    tulle::check(s.kernel->prepare(m.view, now, bytes), "spmv");
     if (now.one_pattern || bytes > workspace || !std::ranges::equal(now.info, s.view.info))
       fail(errc::bad_structure,
            "spmv: the plan is for another pattern: this %s is laid out otherwise than the one it "
@@ -227,50 +146,28 @@ std::span<spmv_method const> spmv_methods(format f) noexcept {
 void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
   auto const start = std::chrono::steady_clock::now();
   matrix_ref const& m = a.matrix;
-  check_built(m);
-  check_space(m, w.backend);
+  detail::check_built("spmv", m);
+  detail::check_space("spmv", m, w.backend);
   dispatch::check_present("spmv", m);
   check_method(a, o.method);
   auto made = std::make_unique<state>();
   state& s = *made;
-  std::size_t bytes = prepare(s, w, a, o);
-  std::string const suffix = a.transposed ? " transposed" : "";
-  if (w.backend == backend::reference) {
-    path_ = m.format == format::csr
-                ? "reference csr" + suffix
-                : std::string("reference, ") + name(m.format) + " through csr" + suffix;
-  } else if (w.backend == backend::cpu) {
-    dispatch::array_list const arrays = dispatch::arrays_of(m);
-    s.known = {dispatch::pattern_of(arrays, s.view.threads), dispatch::mark_of(arrays, m.serial)};
-    workspace_ = array<std::byte>(bytes, w.memory);
-    s.view.work = workspace_.data();
-    path_ = std::string("cpu/") + name(active_isa()) + " " + name(m.format) + suffix + " " +
-            s.view.method + ", " + std::to_string(s.view.threads) +
-            (s.view.threads == 1 ? " thread" : " threads");
-  } else if (w.backend == backend::cuda) {
-    cuda_module const& module = loaded_cuda();
-    s.cuda_kernel = module.spmv(static_cast<int>(m.format), static_cast<int>(m.type));
-    if (!s.cuda_kernel)
-      fail(errc::unsupported, "spmv: cuda has no kernel for %s of %s", name(m.format),
-           name(m.type));
-    cuda_properties device;
-    tulle::check(module.describe(w.device, device), "spmv");
-    s.view.device = w.device;
-    s.view.multiprocessors = device.multiprocessors;
-    s.view.stream = w.stream;
-    tulle::check(s.cuda_kernel->prepare(m.view, s.view, bytes), "spmv");
-    if (bytes > w.workspace_limit)
-      fail(errc::out_of_memory, "spmv: %zu bytes of workspace wanted, the limit is %zu", bytes,
-           w.workspace_limit);
-    on_device_ = detail::device_block(bytes, {w.device, w.stream, w.memory});
-    s.view.work = on_device_.data();
-    tulle::check(s.cuda_kernel->fill(m.view, s.view), "spmv");
-    s.known.mark = dispatch::place_of(m);
-    path_ = std::string("cuda/sm_") + std::to_string(device.major) + std::to_string(device.minor) +
-            " " + name(m.format) + suffix + " " + s.view.method;
+  s.begin(w, a);
+  device_properties const there = detail::describe("spmv", s);
+  std::size_t const bytes = prepare(s, w, a, o);
+  if (s.kernel) {
+    s.view.work = take_workspace(bytes, w);
+    if (s.kernel->fill)
+      tulle::check(s.kernel->fill(m.view, s.view), "spmv");
+    path_ = detail::path_of(s, there);
   } else {
-    fail(errc::unsupported, "spmv: no %s backend is loaded", name(w.backend));
+    path_ = detail::path_through_csr(s);
   }
+  dispatch::array_list const arrays = dispatch::arrays_of(m);
+  if (s.is_host())
+    s.known = {dispatch::pattern_of(arrays, s.view.threads), dispatch::mark_of(arrays, m.serial)};
+  else
+    s.known.mark = dispatch::place_of(m);
   state_ = made.release();
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -278,16 +175,15 @@ void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
 void spmv_plan::check_operand(spmv_operand a) {
   detail::plan_turn const turn(*this, "spmv");
   state& s = get();
-  check_built(a.matrix);
-  check_same_shape(s, a);
-  check_space(a.matrix, s.where.backend);
+  detail::check_built("spmv", a.matrix);
+  detail::check_same_shape("spmv", s, a);
+  detail::check_space("spmv", a.matrix, s.where.backend);
   dispatch::array_list const arrays = dispatch::arrays_of(a.matrix);
   dispatch::check_present("spmv", a.matrix, arrays);
-  if (s.where.backend == backend::cuda && dispatch::place_of(a.matrix) != s.known.mark)
-    fail_elsewhere(a.matrix.format);
-  if (s.where.backend == backend::cpu &&
-      dispatch::pattern_of(arrays, s.view.threads) != s.known.pattern)
-    fail_other_pattern(a.matrix.format);
+  if (!s.is_host())
+    detail::check_place("spmv", s, a.matrix);
+  else if (dispatch::pattern_of(arrays, s.view.threads) != s.known.pattern)
+    detail::fail_other_pattern("spmv", a.matrix.format);
 }
 
 void spmv_plan::rebind_to(spmv_operand a) {
@@ -309,58 +205,58 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
           void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size,
           spmv_options o) {
   matrix_ref const& m = a.matrix;
-  check_built(m);
+  check_built("spmv", m);
   dispatch::array_list const arrays = dispatch::arrays_of(m);
   check(a, arrays, kind, x, x_size, y, y_size);
   check_method(a, o.method);
+  std::optional<plan_turn> turn;
+  if (plan) {
+    turn.emplace(*plan, "spmv");
+    check_same_shape("spmv", plan->get(), a);
+  }
+  where const& here = plan ? plan->get().where : w;
+  check_space("spmv", m, here.backend);
   bool const alpha_is_zero =
       with_value(kind, [&]<class V>(V) { return *static_cast<V const*>(alpha) == V(0); });
-  auto const run_without_a = [&](where const& here) {
-    if (here.backend == backend::cuda)
-      return check(
-          loaded_cuda().scale(here.device, here.stream, static_cast<int>(m.type), beta, y, y_size),
-          "spmv");
-    with_value(kind, [&]<class V>(V) {
-      scale(*static_cast<V const*>(beta), static_cast<V*>(y), y_size, here.threads);
-    });
+  if (alpha_is_zero) {
+    dense_ref column;
+    column.data = y;
+    column.rows = y_size;
+    column.cols = column.row_stride = 1;
+    return check(table_of(here.backend).scale(place_of(here), kind, beta, column), "spmv");
+  }
+  auto const through_csr = [&] {
+    any_matrix const csr = csr_of(here, m);
+    spmv(nullptr, here, kind, alpha, {csr.ref(), a.transposed}, x, x_size, beta, y, y_size);
   };
   if (!plan) {
-    check_space(m, w.backend);
-    if (w.backend == backend::reference)
-      return run_reference(w, alpha, a, x, beta, y);
-    if (alpha_is_zero)
-      return run_without_a(w);
-    if (w.backend != backend::cpu) {
+    if (space_of(w) != space::host) {
       auto made = a.transposed ? spmv_plan(w, transposed(m), o) : spmv_plan(w, m, o);
       return spmv(&made, w, kind, alpha, a, x, x_size, beta, y, y_size);
     }
     spmv_plan::state s;
     std::size_t const bytes = prepare(s, w, a, o);
+    if (!s.kernel)
+      return through_csr();
     alignas(64) std::byte little[1024]; // small matrices need no allocation
     array<std::byte> work;
     if (bytes > sizeof little)
       work = array<std::byte>(bytes, w.memory);
     s.view.work = bytes > sizeof little ? work.data() : little;
-    return s.kernel->run({alpha, m.view, x, beta, y, &s.view});
+    if (s.kernel->fill)
+      check(s.kernel->fill(m.view, s.view), "spmv");
+    return check(s.kernel->run({alpha, m.view, x, beta, y, &s.view}), "spmv");
   }
-  plan_turn const turn(*plan, "spmv");
   spmv_plan::state& s = plan->get();
-  check_same_shape(s, a);
-  check_space(m, s.where.backend);
-  if (s.where.backend == backend::reference)
-    return run_reference(s.where, alpha, a, x, beta, y);
-  if (alpha_is_zero)
-    return run_without_a(s.where);
-  if (s.where.backend == backend::cuda) {
-    // Comparing indices would have to wait for the device.
-    if (dispatch::place_of(m) != s.known.mark)
-      fail_elsewhere(m.format);
-    return check(s.cuda_kernel->run({alpha, m.view, x, beta, y, &s.view, s.view.stream}), "spmv");
+  if (!s.is_host()) {
+    check_place("spmv", s, m);
+  } else if (std::uint64_t const mark = dispatch::mark_of(arrays, m.serial); mark != s.known.mark) {
+    if (s.kernel)
+      recognise_arrays(s, plan->bytes(), m, arrays, mark);
   }
-  std::uint64_t const mark = dispatch::mark_of(arrays, m.serial);
-  if (mark != s.known.mark)
-    recognise_arrays(s, plan->bytes(), m, arrays, mark);
-  s.kernel->run({alpha, m.view, x, beta, y, &s.view});
+  if (!s.kernel)
+    return through_csr();
+  check(s.kernel->run({alpha, m.view, x, beta, y, &s.view, s.view.stream}), "spmv");
 }
 
 } // namespace detail

@@ -32,9 +32,9 @@ struct three_by_three {
   std::ptrdiff_t size() const;
 };
 
-void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, space::device> device,
+void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, space::cuda> device,
            any_matrix const& any, std::vector<double> const& x, std::vector<double>& y,
-           vector_view<double const, space::device> device_x, csr<double, std::int8_t>& tiny) {
+           vector_view<double const, space::cuda> device_x, csr<double, std::int8_t>& tiny) {
   spmv(1.0, a, x, 0.0, y);
   spmv(1.0, any, x, 0.0, y);
   spmv(1.0, transposed(scaled(a, 2.0)), x, 0.0, y);
@@ -68,7 +68,7 @@ void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, sp
 #elif defined CASE_device_matrix_planned_on_the_host
   spmv_plan plan(cpu{}, device);
 #elif defined CASE_device_matrix_multiplied_on_the_host
-  vector_view<double, space::device> device_y;
+  vector_view<double, space::cuda> device_y;
   spmv(cpu{}, 1.0, device, device_x, 0.0, device_y);
 #elif defined CASE_host_vectors_on_the_device
   spmv(cuda{}, 1.0, device, x, 0.0, y);
@@ -109,11 +109,11 @@ void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, sp
 #elif defined CASE_device_matrix_with_dense_ones_on_the_host
   spmm(1.0, device, in, 0.0, out);
 #elif defined CASE_dense_ones_on_the_device_multiplied_on_the_host
-  spmm(cpu{}, 1.0, device, row_major<space::device>(x.data(), 3, 1), 0.0,
-       row_major<space::device>(y.data(), 4, 1));
+  spmm(cpu{}, 1.0, device, row_major<space::cuda>(x.data(), 3, 1), 0.0,
+       row_major<space::cuda>(y.data(), 4, 1));
 #elif defined CASE_host_matrix_with_dense_ones_on_the_device
-  spmm(1.0, a, row_major<space::device>(x.data(), 3, 1), 0.0,
-       row_major<space::device>(y.data(), 4, 1));
+  spmm(1.0, a, row_major<space::cuda>(x.data(), 3, 1), 0.0,
+       row_major<space::cuda>(y.data(), 4, 1));
 #elif defined CASE_float_c_with_a_double_matrix
   std::vector<float> z(4);
   spmm(1.0, a, in, 0.0, row_major(z.data(), 4, 1));

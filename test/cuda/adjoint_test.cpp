@@ -65,7 +65,7 @@ TEST(device_adjoint, of_dense_matrices_of_any_strides) {
   for (bool const by_rows : {true, false}) {
     std::vector<c64> wanted = before;
     device_array<c64> c(before);
-    constexpr auto device = space::device;
+    constexpr auto device = space::cuda;
     if (by_rows) {
       spmm(reference{}, c64(0, 1), adjoint(a), row_major(b.data(), rows, 3), 2.0,
            row_major(wanted.data(), cols, 3, 5));

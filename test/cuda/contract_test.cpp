@@ -32,12 +32,12 @@ std::vector<double> from_there(device_array<double> const& y) {
 }
 
 TEST(cuda, says_what_devices_there_are) {
-  std::vector<device_info> const all = cuda_devices();
+  std::vector<device_info> const all = devices(backend::cuda);
   ASSERT_FALSE(all.empty());
   EXPECT_FALSE(all[0].name.empty());
   EXPECT_GT(all[0].memory, 0u);
   EXPECT_GT(all[0].multiprocessors, 0);
-  EXPECT_NE(cuda_state().find("device"), std::string::npos);
+  EXPECT_NE(backend_state(backend::cuda).find("device"), std::string::npos);
 }
 
 TEST(cuda, every_type_comes_back_as_it_was) {
@@ -74,7 +74,7 @@ TEST(cuda, views_over_the_callers_own_memory) {
   device_array<std::int32_t> const row_ptr(a.row_ptr), col(a.col);
   device_array<double> const val(a.val), x(xs);
   device_array<double> y(static_cast<std::size_t>(a.rows));
-  csr_view<double, std::int32_t, std::int32_t, space::device> const view(
+  csr_view<double, std::int32_t, std::int32_t, space::cuda> const view(
       unchecked, a.rows, a.cols, static_cast<std::int32_t>(a.val.size()), row_ptr.data(),
       col.data(), val.data());
   spmv(1.0, view, x, 0.0, y);
@@ -208,7 +208,7 @@ TEST(cuda, bad_arguments_are_named) {
   any_matrix const of_complex = as_type(a, type_tag::c64_i32);
   device_matrix const complex_there = upload(of_complex);
   device_array<complex> u(x.size()), v(y.size());
-  vector_view<complex, space::device> const apart(
+  vector_view<complex, space::cuda> const apart(
       reinterpret_cast<complex*>(reinterpret_cast<char*>(v.data()) + 8), z.size());
   for (complex const alpha : {0.0, 1.0})
     EXPECT_TRUE(fails_with(errc::bad_structure, {"multiple of their size"},

@@ -58,7 +58,7 @@ testing::AssertionResult same_as(device_matrix const& there, matrix_ref const& w
     return testing::AssertionFailure() << "a " << name(there.format());
 #define TULLE_COMPARE(tag, V, I, O, format)                                                        \
   if (wanted.type == type_tag::tag)                                                                \
-    return same_as<format##_view<V, I, O>>(there.view<format##_view<V, I, O, space::device>>(),    \
+    return same_as<format##_view<V, I, O>>(there.view<format##_view<V, I, O, space::cuda>>(),    \
                                            wanted);
 #define TULLE_COMPARE_every(format) TULLE_TYPES(TULLE_COMPARE, format)
 #define TULLE_COMPARE_basic(format)                                                                \

@@ -42,7 +42,7 @@ inline void multiply_there(device_matrix const& a, bool transposed, wide alpha, 
         vector shifted(shift + out.size());
         std::copy(out.begin(), out.end(), shifted.begin() + static_cast<std::ptrdiff_t>(shift));
         device_array<V> result(shifted);
-        vector_view<V, space::device> const there(result.data() + shift, out.size());
+        vector_view<V, space::cuda> const there(result.data() + shift, out.size());
         if (transposed)
           spmv(round_to<V>(alpha), tulle::transposed(a), in, round_to<V>(beta), there, o);
         else

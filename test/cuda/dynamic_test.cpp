@@ -81,7 +81,7 @@ std::string run(unsigned seed, std::size_t changes, cuda const& where) {
       left.insert(b);
       right.insert(random_batch<V, I>(random, cols, cols, random() % 90));
       device_matrix const l = upload(left.to_csr(), where), r = upload(right.to_csr(), where);
-      using there_t = csr_view<V, I, I, space::device>;
+      using there_t = csr_view<V, I, I, space::cuda>;
       a.add_product(l.template view<there_t>(), r.template view<there_t>());
       m.add_product(left, right);
     } else if (what == 11) {
@@ -419,8 +419,8 @@ TEST(device_dynamic_csr, refuses_bad_input_by_name_and_stays_as_it_was) {
   refused(errc::shape_mismatch, {"y has 9 entries but A has 10 rows"},
           [&] { spmv(1.0, d, in, 0.0, out); });
   refused(errc::bad_structure, {"overlap"}, [&] {
-    spmv(1.0, d, vector_view<double const, space::device>(both.data(), 20), 0.0,
-         vector_view<double, space::device>(both.data() + 15, 10));
+    spmv(1.0, d, vector_view<double const, space::cuda>(both.data(), 20), 0.0,
+         vector_view<double, space::cuda>(both.data() + 15, 10));
   });
   csr<double> broken = before;
   broken.col[3] = 20;

@@ -35,7 +35,7 @@ std::vector<V> product(cuda const& where, device_dynamic_csr<V, I> const& a,
 }
 /// The same by csr.
 template <class V, class I>
-std::vector<V> product(csr_view<V, I, I, space::device> const& a, std::vector<V> const& x) {
+std::vector<V> product(csr_view<V, I, I, space::cuda> const& a, std::vector<V> const& x) {
   device_array<V> const there(x);
   device_array<V> y(static_cast<std::size_t>(a.rows));
   spmv(V(1), device_ref{matrix_ref(a)}, there, V(0), y);

@@ -126,7 +126,7 @@ public:
   }
   void expect_product(spmv_method m) const {
     auto const cols = static_cast<I>(length_ * 3);
-    csr_view<V, I, I, space::device> const a(unchecked, rows_, cols, static_cast<I>(nnz_),
+    csr_view<V, I, I, space::cuda> const a(unchecked, rows_, cols, static_cast<I>(nnz_),
                                              row_ptr_.data(), col_.data(), val_.data());
     std::vector<V> xs(static_cast<std::size_t>(cols), V(1));
     V wanted = 0;
@@ -167,7 +167,7 @@ TEST(cuda_large, more_bytes_than_31_bits_count) {
 }
 
 TEST(cuda_large, more_entries_than_31_bits_count) {
-  if (cuda_devices().at(0).free_memory < std::size_t{40} << 30)
+  if (devices(backend::cuda).at(0).free_memory < std::size_t{40} << 30)
     GTEST_SKIP() << "needs 40 GB of device memory";
   equal_rows<float, std::int64_t> const a(2'200'000, 1000);
   for (spmv_method const m : ways)

@@ -117,8 +117,8 @@ TEST_P(cuda_spgemm_forms, products_are_multiplied_there) {
         using V = typename std::remove_cvref_t<decltype(values)>::value_type;
         device_array<V> const there(values);
         device_array<V> y(200 * 8);
-        spmm(V(1), c, row_major<space::device>(there.data(), 150, 8), V(0),
-             row_major<space::device>(y.data(), 200, 8));
+        spmm(V(1), c, row_major<space::cuda>(there.data(), 150, 8), V(0),
+             row_major<space::cuda>(y.data(), 200, 8));
         std::vector<V> got(200 * 8), here(200 * 8);
         y.copy_to(got.data());
         spmm(reference{}, V(1), wanted, row_major(values.data(), 150, 8), V(0),

@@ -43,12 +43,12 @@ std::vector<T> from_there(T const* from, std::size_t n) {
 }
 
 TEST(cuda, products_have_more_entries_than_32_bits_count) {
-  if (cuda_devices().at(0).free_memory < std::size_t{24} << 30)
+  if (devices(backend::cuda).at(0).free_memory < std::size_t{24} << 30)
     GTEST_SKIP() << "for devices with 24 GiB";
   auto const [tall, wide] = column_and_row<std::int64_t>();
   device_matrix const c = spgemm(tall, wide);
   ASSERT_EQ(c.nnz(), std::size_t{many} * many);
-  auto const view = c.view<csr_view<float, std::int32_t, std::int64_t, space::device>>();
+  auto const view = c.view<csr_view<float, std::int32_t, std::int64_t, space::cuda>>();
   std::size_t const n = many;
   for (std::size_t const i : {std::size_t{0}, n * 43 / 50, n - 1}) {
     EXPECT_EQ(from_there(view.row_ptr + i, 1)[0], static_cast<std::int64_t>(i * n));
@@ -74,7 +74,7 @@ device_array<T> repeated(std::vector<T> const& once, std::size_t n) {
 
 // Kernels look some places beyond a row's last entry, and these end where 32 bits do.
 TEST(cuda, operands_may_have_as_many_entries_as_32_bits_count) {
-  if (cuda_devices().at(0).free_memory < std::size_t{24} << 30)
+  if (devices(backend::cuda).at(0).free_memory < std::size_t{24} << 30)
     GTEST_SKIP() << "for devices with 24 GiB";
   std::int32_t const rows = 2048, cols = 1 << 20, nnz = 2147483647; // one is missing
   std::vector<std::int32_t> ptr(rows + 1, nnz), all(cols);
@@ -84,7 +84,7 @@ TEST(cuda, operands_may_have_as_many_entries_as_32_bits_count) {
     all[static_cast<std::size_t>(j)] = j;
   device_array<std::int32_t> const row_ptr(ptr), col = repeated(all, nnz);
   device_array<float> const val = repeated(std::vector<float>{1}, nnz);
-  csr_view<float, std::int32_t, std::int32_t, space::device> const view(
+  csr_view<float, std::int32_t, std::int32_t, space::cuda> const view(
       unchecked, rows, cols, nnz, row_ptr.data(), col.data(), val.data());
   device_ref const a{matrix_ref(view)};
   // Of B's rows the last ones have an entry each, so many columns apart.

@@ -22,7 +22,7 @@ namespace {
 /// Values that are none, so that what comes out is not what was there.
 void forget_values(device_matrix const& there, any_matrix const& like) {
   with_csr(like, [&]<class V, class I, class O>(csr<V, I, O> const&) {
-    auto const c = there.view<csr_view<V, I, O, space::device>>();
+    auto const c = there.view<csr_view<V, I, O, space::cuda>>();
     if (c.nnz != 0) {
       EXPECT_EQ(cudaMemset(const_cast<V*>(c.val), 0xff, there.nnz() * sizeof(V)), cudaSuccess);
     }
@@ -284,7 +284,7 @@ TEST_P(cuda_spgemm, renews_the_values_of_a_plan) {
       spgemm_plan plan(there, there);
       // A's indices with the values of another.
       with_csr(a, [&]<class V, class I, class O>(csr<V, I, O> const&) {
-        using view = csr_view<V, I, O, space::device>;
+        using view = csr_view<V, I, O, space::cuda>;
         view mixed = there.view<view>();
         mixed.val = other.view<view>().val;
         device_ref const renewed{matrix_ref(mixed)};

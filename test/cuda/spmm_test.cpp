@@ -32,9 +32,9 @@ void multiply_there(device_matrix const& a, bool transposed, wide alpha, dense c
         vector shifted(shift, V(7));
         shifted.insert(shifted.end(), values.begin(), values.end());
         device_array<V> to(shifted);
-        dense_view<V const, space::device> const x{from.data() + in.begin, in.rows, in.cols,
+        dense_view<V const, space::cuda> const x{from.data() + in.begin, in.rows, in.cols,
                                                    in.row_stride, in.col_stride};
-        dense_view<V, space::device> const y{to.data() + shift + out.begin, out.rows, out.cols,
+        dense_view<V, space::cuda> const y{to.data() + shift + out.begin, out.rows, out.cols,
                                              out.row_stride, out.col_stride};
         if (transposed)
           spmm(round_to<V>(alpha), tulle::transposed(a), x, round_to<V>(beta), y);
@@ -128,8 +128,8 @@ TEST(device_spmm, every_format_and_transpose_goes_column_by_column) {
   expect_exact(csr, sell_there, false, 3, arrangement::rows, arrangement::columns, -1, "sell");
   device_array<double> const b(csr.cols() * 3);
   device_array<double> c(csr.rows() * 3);
-  auto const in = row_major<space::device>(b.data(), csr.cols(), 3);
-  auto const out = row_major<space::device>(c.data(), csr.rows(), 3);
+  auto const in = row_major<space::cuda>(b.data(), csr.cols(), 3);
+  auto const out = row_major<space::cuda>(c.data(), csr.rows(), 3);
   auto const path = spmm_plan(sell_there, in, out).path();
   EXPECT_NE(path.find("column by column, cuda/sm_"), std::string::npos) << path;
   auto const own = spmm_plan(there, in, out).path();
@@ -148,8 +148,8 @@ TEST(device_spmm, bits_are_those_of_the_run_before) {
       std::vector<double> first;
       for (int plans = 0; plans < 3; ++plans) {
         device_array<double> c(rows * width);
-        auto const in = row_major<space::device>(b.data(), cols, width);
-        auto const out = row_major<space::device>(c.data(), rows, width);
+        auto const in = row_major<space::cuda>(b.data(), cols, width);
+        auto const out = row_major<space::cuda>(c.data(), rows, width);
         spmm_plan plan(there, in, out);
         for (int run = 0; run < 3; ++run) {
           detail::device_set(c.data(), 0xff, c.bytes(), {});
@@ -172,17 +172,17 @@ TEST(device_spmm, alpha_zero_reads_neither_a_nor_b_and_errors_change_nothing) {
   for (bool const by_rows : {false, true}) {
     device_array<double> const b(std::vector<double>(cols * 5, nan));
     device_array<double> c(std::vector<double>(rows * 5, 3));
-    auto const in = row_major<space::device>(b.data(), cols, 5);
-    auto const out = by_rows ? row_major<space::device>(c.data(), rows, 5)
-                             : col_major<space::device>(c.data(), rows, 5);
+    auto const in = row_major<space::cuda>(b.data(), cols, 5);
+    auto const out = by_rows ? row_major<space::cuda>(c.data(), rows, 5)
+                             : col_major<space::cuda>(c.data(), rows, 5);
     spmm(cuda(s), 0.0, there, in, 2.0, out);
     synchronize(s);
     EXPECT_EQ(device_dynamic_test::from_there(c), std::vector<double>(rows * 5, 6));
-    auto const narrow = row_major<space::device>(b.data(), cols, 4);
+    auto const narrow = row_major<space::cuda>(b.data(), cols, 4);
     EXPECT_TRUE(fails_with(errc::shape_mismatch, {"B has 4 columns", "C has 5"},
                            [&] { spmm(1.0, there, narrow, 0.0, out); }));
     EXPECT_TRUE(fails_with(errc::out_of_memory, {"limit"}, [&] {
-      spmm(cuda{.workspace_limit = 1}, 1.0, there, col_major<space::device>(b.data(), cols, 5), 0.0,
+      spmm(cuda{.workspace_limit = 1}, 1.0, there, col_major<space::cuda>(b.data(), cols, 5), 0.0,
            out);
     }));
     EXPECT_EQ(device_dynamic_test::from_there(c), std::vector<double>(rows * 5, 6));
@@ -197,8 +197,8 @@ std::vector<V> dense_product(device_dynamic_csr<V, I> const& a, std::vector<V> c
   device_array<V> const x(b);
   device_array<V> y(static_cast<std::size_t>(a.rows()) * width);
   detail::device_set(y.data(), 0xff, y.bytes(), {});
-  spmm(V(1), a, row_major<space::device>(x.data(), static_cast<std::size_t>(a.cols()), width), V(0),
-       row_major<space::device>(y.data(), static_cast<std::size_t>(a.rows()), width));
+  spmm(V(1), a, row_major<space::cuda>(x.data(), static_cast<std::size_t>(a.cols()), width), V(0),
+       row_major<space::cuda>(y.data(), static_cast<std::size_t>(a.rows()), width));
   return device_dynamic_test::from_there(y);
 }
 
@@ -262,15 +262,15 @@ TEST(device_dynamic_spmm, has_its_streams_and_refuses_what_does_not_fit) {
            std::vector<double>{2, 5});
   device_array<double> const b(std::vector<double>(6, 1), other);
   device_array<double> c(std::vector<double>(8, 1), other);
-  auto const in = row_major<space::device>(b.data(), 3, 2);
-  auto const out = row_major<space::device>(c.data(), 4, 2);
+  auto const in = row_major<space::cuda>(b.data(), 3, 2);
+  auto const out = row_major<space::cuda>(c.data(), 4, 2);
   spmm(cuda(other), 1.0, a, in, -1.0, out);
   synchronize(other);
   EXPECT_EQ(device_dynamic_test::from_there(c), (std::vector<double>{-1, -1, 1, 1, -1, -1, 4, 4}));
   EXPECT_TRUE(fails_with(errc::shape_mismatch, {"C has 3 rows", "4 rows"},
-                         [&] { spmm(1.0, a, in, 0.0, row_major<space::device>(c.data(), 3, 2)); }));
+                         [&] { spmm(1.0, a, in, 0.0, row_major<space::cuda>(c.data(), 3, 2)); }));
   EXPECT_TRUE(fails_with(errc::bad_structure, {"overlap"}, [&] {
-    spmm(1.0, a, row_major<space::device, double const>(c.data(), 3, 2), 0.0, out);
+    spmm(1.0, a, row_major<space::cuda, double const>(c.data(), 3, 2), 0.0, out);
   }));
 }
 

@@ -25,7 +25,7 @@ TYPED_TEST_SUITE(dense_level1_of, value_types);
 static_assert(dense_vector<std::vector<float>> && dense_vector<array<std::complex<double>>> &&
               dense_vector<std::span<double const>> && dense_vector<vector_view<double>>);
 static_assert(!dense_vector<std::vector<int>> && !dense_vector<sparse_vector<double>> &&
-              !dense_vector<vector_view<double, space::device>> && !dense_vector<cpu>);
+              !dense_vector<vector_view<double, space::cuda>> && !dense_vector<cpu>);
 
 // Around the lanes of a sum, a block, what a thread is started for, and where chunks get longer.
 std::vector<std::size_t> const& lengths() {

@@ -19,8 +19,8 @@ int main(int argc, char** argv) {
         std::printf("skipped: this processor does not run %s\n", wanted);
         return 77;
       }
-  if (std::getenv("TULLE_TEST_ON_CUDA") && tulle::cuda_devices().empty()) {
-    std::printf("skipped: cuda: %s\n", tulle::cuda_state().c_str());
+  if (std::getenv("TULLE_TEST_ON_CUDA") && tulle::devices(tulle::backend::cuda).empty()) {
+    std::printf("skipped: cuda: %s\n", tulle::backend_state(tulle::backend::cuda).c_str());
     return 77;
   }
   tulle::detail::set_work_per_thread(1);

@@ -13,5 +13,5 @@ int main() {
   if (headers != tulle::version())
     return 1;
   std::printf("tulle %s, %d threads, %s, cuda: %s\n", headers.c_str(), tulle::default_threads(),
-              name(tulle::active_isa()), tulle::cuda_state().c_str());
+              name(tulle::active_isa()), tulle::backend_state(tulle::backend::cuda).c_str());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Devices, and memory on them. The library itself links nothing of CUDA: a module that is loaded
-/// when it is first asked for does (src/cuda).
+/// Devices, and memory on them. The library itself links nothing of any vendor's: modules that are
+/// loaded when they are first asked for do (docs/hack/add-a-backend.md).
 #pragma once
 #include "tulle/core/narrow.hpp"
 #include "tulle/core/space.hpp"
@@ -17,15 +17,15 @@ namespace tulle {
 
 struct device_info {
   std::string name;
-  int major = 0, minor = 0; ///< compute capability
-  int multiprocessors = 0;
+  std::string architecture; ///< "sm_90"
+  int units = 0;            ///< multiprocessors or compute units
   std::size_t memory = 0, free_memory = 0, l2 = 0;
 };
 
-/// The GPUs that cuda{} can name; none where the module or a driver is missing.
-std::vector<device_info> cuda_devices();
-/// "1 device", or why there is none.
-std::string cuda_state();
+/// The devices that the policy of a backend can name; none where its module or a driver is missing.
+std::vector<device_info> devices(backend b);
+/// "built", "1 device", or why there is none.
+std::string backend_state(backend b);
 
 namespace detail {
 
@@ -35,7 +35,7 @@ namespace detail {
 class device_block {
 public:
   device_block() = default;
-  device_block(std::size_t bytes, cuda const& where); ///< errc::out_of_memory, errc::backend
+  device_block(std::size_t bytes, device const& where); ///< errc::out_of_memory, errc::backend
   device_block(device_block&& other) noexcept { swap(other); }
   device_block& operator=(device_block other) noexcept {
     swap(other);
@@ -45,7 +45,7 @@ public:
 
   void* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return bytes_; }
-  cuda const& where() const noexcept { return where_; }
+  device const& where() const noexcept { return where_; }
 
 private:
   void swap(device_block& other) noexcept {
@@ -55,25 +55,25 @@ private:
   }
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
-  cuda where_;
+  device where_;
 };
 
 /// Within the device, in the stream's order.
-void device_copy_there(void* to, void const* from, std::size_t bytes, cuda const& where);
+void device_copy_there(void* to, void const* from, std::size_t bytes, device const& where);
 /// Between any two spaces, in the stream's order; waits until it is done.
-void device_copy(void* to, void const* from, std::size_t bytes, cuda const& where);
+void device_copy(void* to, void const* from, std::size_t bytes, device const& where);
 /// Each byte, in the stream's order.
-void device_set(void* to, unsigned char byte, std::size_t bytes, cuda const& where);
+void device_set(void* to, unsigned char byte, std::size_t bytes, device const& where);
 
 } // namespace detail
 
 /// Waits for what is on the stream; errc::backend where any of it failed.
-void synchronize(cuda const& where = {});
+void synchronize(device const& where = {});
 
 /// Measures what runs on a stream.
 class device_timer {
 public:
-  explicit device_timer(cuda const& where = {});
+  explicit device_timer(device const& where = {});
   ~device_timer();
   device_timer(device_timer const&) = delete;
   device_timer& operator=(device_timer const&) = delete;
@@ -82,28 +82,36 @@ public:
   double stop();
 
 private:
-  cuda where_;
+  device where_;
   void* events_ = nullptr;
 };
 
+namespace detail {
+/// errc::unsupported for a policy of another space.
+void check_space(space wanted, device const& where);
+} // namespace detail
+
 /// A fixed-size array of plain values on a device; they start uninitialised.
-template <class T>
+template <class T, space S = space::cuda>
 class device_array {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && S != space::host);
 
 public:
   device_array() = default;
-  explicit device_array(std::size_t n, cuda const& where = {})
-      : size_(n), block_(checked_mul(n, sizeof(T), "device_array"), where) {}
+  explicit device_array(std::size_t n, device const& where = device(S))
+      : size_(n), block_(checked_mul(n, sizeof(T), "device_array"), where) {
+    detail::check_space(S, where);
+  }
   /// A copy of host memory.
-  device_array(T const* first, std::size_t n, cuda const& where = {}) : device_array(n, where) {
+  device_array(T const* first, std::size_t n, device const& where = device(S))
+      : device_array(n, where) {
     copy_from(first);
   }
   template <class Container>
-  requires(detail::space_of<Container> == space::host &&
+  requires(detail::space_of_container<Container> == space::host &&
            std::is_convertible_v<decltype(std::declval<Container const&>().data()),
                                  T const*>) explicit device_array(Container const& c,
-                                                                  cuda const& where = {})
+                                                                  device const& where = device(S))
       : device_array(c.data(), c.size(), where) {}
 
   T* data() noexcept { return static_cast<T*>(block_.data()); }
@@ -121,8 +129,8 @@ private:
 };
 
 namespace detail {
-template <class T>
-inline constexpr space space_of<device_array<T>> = space::device;
+template <class T, space S>
+inline constexpr space space_of_container<device_array<T, S>> = S;
 } // namespace detail
 
 } // namespace tulle

@@ -11,13 +11,17 @@
 
 namespace tulle {
 
-namespace dispatch {
-struct device_maker; // src/dispatch/device_result.hpp
+namespace detail {
+struct device_maker; // src/backend/device_result.hpp
 }
 
 /// A matrix_ref whose arrays are on a device, which its type says.
 struct device_ref {
   matrix_ref matrix;
+  device where; ///< the policy of operations that are not told one
+
+  explicit device_ref(matrix_ref const& m) : matrix(m), where(m.space) {}
+  device_ref(matrix_ref const& m, device const& where) : matrix(m), where(where) {}
 };
 
 /// Owns the arrays of a format in device memory.
@@ -33,45 +37,45 @@ public:
   std::size_t nnz() const noexcept { return ref_.nnz; }
   std::size_t bytes() const noexcept;
   /// Where it was put.
-  cuda const& where() const noexcept { return where_; }
+  device const& where() const noexcept { return where_; }
   device_ref ref() const&;
   device_ref ref() const&& = delete; ///< it points into the matrix
 
-  /// The view inside, as in view<csr_view<double, int, int, space::device>>(); errc::unsupported
+  /// The view inside, as in view<csr_view<double, int, int, space::cuda>>(); errc::unsupported
   /// where it is another.
   template <class View>
   requires view_traits<View>::is_view View view()
   const {
     View v;
     matrix_ref const wanted(v);
-    check(wanted.format, wanted.type);
+    check(wanted.format, wanted.type, wanted.space);
     __builtin_memcpy(static_cast<void*>(&v), view_.get(), sizeof v);
     return v;
   }
 
 private:
-  friend device_matrix upload(matrix_ref a, cuda const& where);
-  friend struct dispatch::device_maker;
-  void check(tulle::format f, type_tag t) const;
+  friend device_matrix upload(matrix_ref a, device const& where);
+  friend struct detail::device_maker;
+  void check(tulle::format f, type_tag t, tulle::space s) const;
 
   matrix_ref ref_;
-  cuda where_;
+  device where_;
   std::unique_ptr<std::byte[]> view_; // what ref points at
   std::vector<detail::device_block> blocks_;
 };
 
 /// The same format, array by array, in device memory. errc::backend where there is no device.
 /// convert() (op/convert.hpp) goes from there to another.
-device_matrix upload(matrix_ref a, cuda const& where = {});
+device_matrix upload(matrix_ref a, device const& where = {});
 template <class A>
 requires owner_traits<A>::is_owner || view_traits<A>::is_view device_matrix
-upload(A const& a, cuda const& where = {}) {
+upload(A const& a, device const& where = {}) {
   if constexpr (owner_traits<A>::is_owner)
     return upload(a.view(), where);
   else
     return upload(matrix_ref(a), where);
 }
-inline device_matrix upload(any_matrix const& a, cuda const& where = {}) {
+inline device_matrix upload(any_matrix const& a, device const& where = {}) {
   return upload(a.ref(), where);
 }
 

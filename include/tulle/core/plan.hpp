@@ -27,6 +27,15 @@ public:
   std::string const& path() const noexcept { return path_; }
 
 protected:
+  /// Memory of the policy's space, which the plan keeps.
+  void* take_workspace(std::size_t bytes, where const& w) {
+    if (space_of(w) == space::host) {
+      workspace_ = array<std::byte>(bytes, w.memory);
+      return workspace_.data();
+    }
+    on_device_ = detail::device_block(bytes, w.as_device());
+    return on_device_.data();
+  }
   double seconds_ = 0;
   std::string path_;
   array<std::byte> workspace_;

@@ -39,7 +39,7 @@ struct device_dynamic_options {
   /// Of all changes. Memory that is not given comes from the stream's pool; the stream must live as
   /// long as the matrix. Where `exact` is not wanted, entries of one row and batch may be stored in
   /// another order on every run.
-  cuda where;
+  device where;
 };
 
 /// What a matrix consists of.
@@ -51,15 +51,15 @@ struct device_dynamic_shape {
   bool compact = false;     ///< all entries are in first segments: freeze() copies none
 };
 
-template <class V, class I = std::int32_t>
+template <class V, class I = std::int32_t, space S = space::cuda>
 class device_dynamic_csr {
 public:
   using value = V;
   using index = I;
   using options = device_dynamic_options;
-  using csr_there = csr_view<V, I, I, space::device>;
+  using csr_there = csr_view<V, I, I, S>;
   template <class T>
-  using there = vector_view<T const, space::device>;
+  using there = vector_view<T const, S>;
 
   device_dynamic_csr(I rows, I cols, options const& o = {});
   device_dynamic_csr(device_dynamic_csr&&) noexcept;
@@ -71,7 +71,7 @@ public:
   static device_dynamic_csr from_csr(csr_there a, options const& o = {});
   /// Entries of one place are added.
   static device_dynamic_csr from_coo(coo_view<V, I, I> a, options const& o = {});
-  static device_dynamic_csr from_coo(coo_view<V, I, I, space::device> a, options const& o = {});
+  static device_dynamic_csr from_coo(coo_view<V, I, I, S> a, options const& o = {});
 
   I rows() const;
   I cols() const;
@@ -117,40 +117,39 @@ private:
 
 /// y = alpha A x + beta y on the fragments as they lie, on where's stream, not waited for; a
 /// compact one goes by csr's kernel. The first product after a change counts the rows anew.
-template <class V, class I>
-void spmv(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
-          std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
-          std::type_identity_t<vector_view<V, space::device>> y);
+template <class V, class I, space S>
+void spmv(device const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
+          std::type_identity_t<vector_view<V const, S>> x, std::type_identity_t<V> beta,
+          std::type_identity_t<vector_view<V, S>> y);
 /// On the matrix's own stream.
-template <class V, class I>
-void spmv(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
-          std::type_identity_t<vector_view<V const, space::device>> x, std::type_identity_t<V> beta,
-          std::type_identity_t<vector_view<V, space::device>> y);
+template <class V, class I, space S>
+void spmv(std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
+          std::type_identity_t<vector_view<V const, S>> x, std::type_identity_t<V> beta,
+          std::type_identity_t<vector_view<V, S>> y);
 
 /// C = alpha A B + beta C, likewise.
-template <class V, class I>
-void spmm(cuda const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
-          std::type_identity_t<dense_view<V const, space::device>> b, std::type_identity_t<V> beta,
-          std::type_identity_t<dense_view<V, space::device>> c);
-template <class V, class I>
-void spmm(std::type_identity_t<V> alpha, device_dynamic_csr<V, I> const& a,
-          std::type_identity_t<dense_view<V const, space::device>> b, std::type_identity_t<V> beta,
-          std::type_identity_t<dense_view<V, space::device>> c);
+template <class V, class I, space S>
+void spmm(device const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
+          std::type_identity_t<dense_view<V const, S>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V, S>> c);
+template <class V, class I, space S>
+void spmm(std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
+          std::type_identity_t<dense_view<V const, S>> b, std::type_identity_t<V> beta,
+          std::type_identity_t<dense_view<V, S>> c);
 
 // Bodies are in the library, for the pairs of types.def.
-#define TULLE_DYNAMIC(tag, V, I, O)                                                                \
-  extern template class device_dynamic_csr<V, I>;                                                  \
-  extern template void spmv(cuda const&, V, device_dynamic_csr<V, I> const&,                       \
-                            vector_view<V const, space::device>, V,                                \
-                            vector_view<V, space::device>);                                        \
-  extern template void spmv(V, device_dynamic_csr<V, I> const&,                                    \
-                            vector_view<V const, space::device>, V,                                \
-                            vector_view<V, space::device>);                                        \
-  extern template void spmm(cuda const&, V, device_dynamic_csr<V, I> const&,                       \
-                            dense_view<V const, space::device>, V, dense_view<V, space::device>);  \
-  extern template void spmm(V, device_dynamic_csr<V, I> const&,                                    \
-                            dense_view<V const, space::device>, V, dense_view<V, space::device>);
-TULLE_TYPES(TULLE_DYNAMIC)
+#define TULLE_DYNAMIC(tag, V, I, O, S)                                                             \
+  extern template class device_dynamic_csr<V, I, S>;                                               \
+  extern template void spmv(device const&, V, device_dynamic_csr<V, I, S> const&,                  \
+                            vector_view<V const, S>, V, vector_view<V, S>);                        \
+  extern template void spmv(V, device_dynamic_csr<V, I, S> const&, vector_view<V const, S>, V,     \
+                            vector_view<V, S>);                                                    \
+  extern template void spmm(device const&, V, device_dynamic_csr<V, I, S> const&,                  \
+                            dense_view<V const, S>, V, dense_view<V, S>);                          \
+  extern template void spmm(V, device_dynamic_csr<V, I, S> const&, dense_view<V const, S>, V,      \
+                            dense_view<V, S>);
+TULLE_TYPES(TULLE_DYNAMIC, space::cuda)
+TULLE_TYPES(TULLE_DYNAMIC, space::opencl)
 #undef TULLE_DYNAMIC
 
 } // namespace tulle

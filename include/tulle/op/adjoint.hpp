@@ -30,21 +30,10 @@ V adjoint_factor(adjoint_view<View> const& a) {
     return std::conj(factor_of<V>(a.base));
 }
 
-/// Where a matrix is, and where its operation runs that is not told.
-template <class View>
-inline constexpr space space_of_operand = is_operand<View> ? space::host : space::device;
-template <class View>
-where where_operand_is() {
-  if constexpr (is_operand<View>)
-    return where{};
-  else
-    return cuda{};
-}
-
-template <class V, class View>
+template <class V, space S, class View>
 void spmv_adjoint_typed(spmv_plan* plan, where const& w, V alpha, adjoint_view<View> const& a,
-                        vector_view<V const, space_of_operand<View>> x, V beta,
-                        vector_view<V, space_of_operand<View>> y, spmv_options o = {}) {
+                        std::type_identity_t<vector_view<V const, S>> x, V beta,
+                        std::type_identity_t<vector_view<V, S>> y, spmv_options o = {}) {
   V const scaled_alpha = alpha * adjoint_factor<V>(a);
   with_operand(
       a.base,
@@ -55,36 +44,39 @@ void spmv_adjoint_typed(spmv_plan* plan, where const& w, V alpha, adjoint_view<V
       true);
 }
 
-/// An adjoint whose values are V as far as is known, and which is there.
-template <class View, class V, space S = space_of_operand<View>>
-concept adjoint_of = S == space_of_operand<View> &&
-                     (is_operand<View> ||
-                      is_device_operand<View>)&&(std::is_void_v<typename value_of<View>::type> ||
-                                                 std::is_same_v<typename value_of<View>::type, V>);
+/// An adjoint whose values are V as far as is known, and which is in that space.
+template <class View, class V, space S>
+concept adjoint_of = (S == space::host ? is_operand<View> : is_device_operand<View>)&&(
+    std::is_void_v<typename value_of<View>::type> ||
+    std::is_same_v<typename value_of<View>::type, V>);
+
+/// The space of an output.
+template <class Y>
+inline constexpr space space_of_output = space_of_container<std::remove_cvref_t<Y>>;
 
 } // namespace detail
 
 /// On the policy's backend.
 template <class View, class X, class Y>
-requires detail::adjoint_of<View, element_t<Y>>
+requires detail::adjoint_of<View, element_t<Y>, detail::space_of_output<Y>>
 void spmv(where const& w, element_t<Y> alpha, adjoint_view<View> const& a, X const& x,
           element_t<Y> beta, Y&& y, spmv_options o = {}) {
-  detail::spmv_adjoint_typed<element_t<Y>>(nullptr, w, alpha, a, x, beta, y, o);
+  detail::spmv_adjoint_typed<element_t<Y>, detail::space_of_output<Y>>(nullptr, w, alpha, a, x, beta, y, o);
 }
 /// The same where the data is.
 template <class View, class X, class Y>
-requires detail::adjoint_of<View, element_t<Y>>
+requires detail::adjoint_of<View, element_t<Y>, detail::space_of_output<Y>>
 void spmv(element_t<Y> alpha, adjoint_view<View> const& a, X const& x, element_t<Y> beta, Y&& y,
           spmv_options o = {}) {
-  detail::spmv_adjoint_typed<element_t<Y>>(nullptr, detail::where_operand_is<View>(), alpha, a, x,
+  detail::spmv_adjoint_typed<element_t<Y>, detail::space_of_output<Y>>(nullptr, detail::home_of(a.base), alpha, a, x,
                                            beta, y, o);
 }
 /// The same with what was planned for transposed(a).
 template <class View, class X, class Y>
-requires detail::adjoint_of<View, element_t<Y>>
+requires detail::adjoint_of<View, element_t<Y>, detail::space_of_output<Y>>
 void spmv(spmv_plan& plan, element_t<Y> alpha, adjoint_view<View> const& a, X const& x,
           element_t<Y> beta, Y&& y) {
-  detail::spmv_adjoint_typed<element_t<Y>>(&plan, detail::where_operand_is<View>(), alpha, a, x,
+  detail::spmv_adjoint_typed<element_t<Y>, detail::space_of_output<Y>>(&plan, detail::home_of(a.base), alpha, a, x,
                                            beta, y);
 }
 
@@ -108,7 +100,7 @@ requires detail::adjoint_of<View, V, S>
 void spmm(std::type_identity_t<V> alpha, adjoint_view<View> const& a,
           std::type_identity_t<dense_view<V const, S>> b, std::type_identity_t<V> beta,
           dense_view<V, S> c) {
-  spmm(detail::where_operand_is<View>(), alpha, a, b, beta, c);
+  spmm(detail::home_of(a.base), alpha, a, b, beta, c);
 }
 
 } // namespace tulle

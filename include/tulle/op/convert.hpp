@@ -63,8 +63,8 @@ inline any_matrix convert(any_matrix const& a, layout const& to, cpu const& wher
 /// The same on the device, array by array what upload(convert(a, to)) has; `a` is a csr, coo or
 /// csc. errc::unsupported for others, which download() takes to the host. Waits where a size
 /// depends on what is there, so it is no part of a graph.
-device_matrix convert(device_ref const& a, layout const& to, cuda const& where);
-device_matrix convert(device_matrix const& a, layout const& to, cuda const& where);
+device_matrix convert(device_ref const& a, layout const& to, device const& where);
+device_matrix convert(device_matrix const& a, layout const& to, device const& where);
 /// Where a is.
 device_matrix convert(device_matrix const& a, layout const& to);
 

@@ -14,16 +14,16 @@
 namespace tulle {
 
 /// Both wait for the device.
-device_matrix galerkin(cuda const& where, device_ref const& r, device_ref const& a,
+device_matrix galerkin(device const& where, device_ref const& r, device_ref const& a,
                        device_ref const& p, galerkin_options o = {});
-device_matrix galerkin(cuda const& where, device_ref const& a, device_ref const& p,
+device_matrix galerkin(device const& where, device_ref const& a, device_ref const& p,
                        galerkin_options o = {});
 
-inline device_matrix galerkin(cuda const& where, device_matrix const& r, device_matrix const& a,
+inline device_matrix galerkin(device const& where, device_matrix const& r, device_matrix const& a,
                               device_matrix const& p, galerkin_options o = {}) {
   return galerkin(where, r.ref(), a.ref(), p.ref(), o);
 }
-inline device_matrix galerkin(cuda const& where, device_matrix const& a, device_matrix const& p,
+inline device_matrix galerkin(device const& where, device_matrix const& a, device_matrix const& p,
                               galerkin_options o = {}) {
   return galerkin(where, a.ref(), p.ref(), o);
 }

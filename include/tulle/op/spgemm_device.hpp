@@ -25,9 +25,9 @@
 namespace tulle {
 
 /// Waits for the device: the size of C depends on what is there.
-device_matrix spgemm(cuda const& where, device_ref const& a, device_ref const& b,
+device_matrix spgemm(device const& where, device_ref const& a, device_ref const& b,
                      spgemm_options o = {});
-inline device_matrix spgemm(cuda const& where, device_matrix const& a, device_matrix const& b,
+inline device_matrix spgemm(device const& where, device_matrix const& a, device_matrix const& b,
                             spgemm_options o = {}) {
   return spgemm(where, a.ref(), b.ref(), o);
 }
@@ -38,10 +38,10 @@ inline device_matrix spgemm(device_matrix const& a, device_matrix const& b, spge
 /// C = alpha A B + beta D, of which the same holds as on the host; the factors are rounded to the
 /// type of the values, and complex only where those are. Takes copies of A, B and D, and no product
 /// beside C.
-device_matrix spgemm(cuda const& where, std::complex<double> alpha, device_ref const& a,
+device_matrix spgemm(device const& where, std::complex<double> alpha, device_ref const& a,
                      device_ref const& b, std::complex<double> beta, device_ref const& d,
                      spgemm_options o = {});
-inline device_matrix spgemm(cuda const& where, std::complex<double> alpha, device_matrix const& a,
+inline device_matrix spgemm(device const& where, std::complex<double> alpha, device_matrix const& a,
                             device_matrix const& b, std::complex<double> beta,
                             device_matrix const& d, spgemm_options o = {}) {
   return spgemm(where, alpha, a.ref(), b.ref(), beta, d.ref(), o);
@@ -55,7 +55,7 @@ inline device_matrix spgemm(std::complex<double> alpha, device_matrix const& a,
 /// What C = A B would take there. Rows are counted, as the product itself does it first: all
 /// numbers but the seconds are exact, and more entries than offsets count are no error. Takes the
 /// product's workspace and an offset a row; waits for the device.
-product_forecast spgemm_forecast(cuda const& where, device_ref const& a, device_ref const& b);
+product_forecast spgemm_forecast(device const& where, device_ref const& a, device_ref const& b);
 inline product_forecast spgemm_forecast(device_matrix const& a, device_matrix const& b) {
   return spgemm_forecast(a.where(), a.ref(), b.ref());
 }
@@ -72,10 +72,10 @@ class spgemm_plan<device_matrix, void, void> : public plan {
 public:
   spgemm_plan(device_matrix const& a, device_matrix const& b, spgemm_options o = {})
       : spgemm_plan(a.where(), a.ref(), b.ref(), o) {}
-  spgemm_plan(cuda const& where, device_matrix const& a, device_matrix const& b,
+  spgemm_plan(device const& where, device_matrix const& a, device_matrix const& b,
               spgemm_options o = {})
       : spgemm_plan(where, a.ref(), b.ref(), o) {}
-  spgemm_plan(cuda const& where, device_ref const& a, device_ref const& b, spgemm_options o = {});
+  spgemm_plan(device const& where, device_ref const& a, device_ref const& b, spgemm_options o = {});
   /// As large as the product, beside bytes().
   device_matrix const& result() const noexcept { return result_; }
   std::size_t bytes() const noexcept;
@@ -93,9 +93,9 @@ using device_spgemm_plan = spgemm_plan<device_matrix, void, void>;
 
 spgemm_plan(device_matrix const&, device_matrix const&, spgemm_options = {})
     ->spgemm_plan<device_matrix, void, void>;
-spgemm_plan(cuda const&, device_matrix const&, device_matrix const&, spgemm_options = {})
+spgemm_plan(device const&, device_matrix const&, device_matrix const&, spgemm_options = {})
     ->spgemm_plan<device_matrix, void, void>;
-spgemm_plan(cuda const&, device_ref const&, device_ref const&, spgemm_options = {})
+spgemm_plan(device const&, device_ref const&, device_ref const&, spgemm_options = {})
     ->spgemm_plan<device_matrix, void, void>;
 
 /// The plan's own result.

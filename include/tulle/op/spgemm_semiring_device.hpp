@@ -31,13 +31,13 @@ inline device_mask mask(device_matrix const& m, mask_options o = {}) {
 
 namespace detail {
 /// Without a mask where that is nullptr.
-device_matrix spgemm_semiring(cuda const& where, device_mask const* mask, semiring_kind s,
+device_matrix spgemm_semiring(device const& where, device_mask const* mask, semiring_kind s,
                               device_ref const& a, device_ref const& b);
 } // namespace detail
 
 /// Both wait for the device.
 template <named_semiring S>
-device_matrix spgemm(cuda const& where, S const&, device_matrix const& a, device_matrix const& b) {
+device_matrix spgemm(device const& where, S const&, device_matrix const& a, device_matrix const& b) {
   return detail::spgemm_semiring(where, nullptr, S::kind, a.ref(), b.ref());
 }
 template <named_semiring S>
@@ -46,7 +46,7 @@ device_matrix spgemm(S const& s, device_matrix const& a, device_matrix const& b)
 }
 /// The mask has C's shape.
 template <named_semiring S>
-device_matrix spgemm(cuda const& where, device_mask const& mask, S const&, device_matrix const& a,
+device_matrix spgemm(device const& where, device_mask const& mask, S const&, device_matrix const& a,
                      device_matrix const& b) {
   return detail::spgemm_semiring(where, &mask, S::kind, a.ref(), b.ref());
 }

@@ -35,7 +35,7 @@ public:
   template <class A, class V, space S>
   requires detail::multiplies_dense<A, V, S>
   spmm_plan(A const& a, std::type_identity_t<dense_view<V const, S>> b, dense_view<V, S> c)
-      : spmm_plan(detail::home<A>(), a, b, c) {}
+      : spmm_plan(detail::home(a), a, b, c) {}
   template <class A, class V, space S>
   requires detail::multiplies_dense<A, V, S>
   spmm_plan(where const& w, A const& a, std::type_identity_t<dense_view<V const, S>> b,
@@ -111,7 +111,7 @@ template <class A, class V, space S>
 requires detail::multiplies_dense<A, V, S>
 void spmm(std::type_identity_t<V> alpha, A const& a, std::type_identity_t<dense_view<V const, S>> b,
           std::type_identity_t<V> beta, dense_view<V, S> c) {
-  detail::spmm_typed<V, S>(nullptr, detail::home<A>(), alpha, a, b, beta, c);
+  detail::spmm_typed<V, S>(nullptr, detail::home(a), alpha, a, b, beta, c);
 }
 /// The same with what was planned for a's pattern, and for the shapes and strides of b and c.
 template <class A, class V, space S>
@@ -119,7 +119,7 @@ requires detail::multiplies_dense<A, V, S>
 void spmm(spmm_plan& plan, std::type_identity_t<V> alpha, A const& a,
           std::type_identity_t<dense_view<V const, S>> b, std::type_identity_t<V> beta,
           dense_view<V, S> c) {
-  detail::spmm_typed<V, S>(&plan, detail::home<A>(), alpha, a, b, beta, c);
+  detail::spmm_typed<V, S>(&plan, detail::home(a), alpha, a, b, beta, c);
 }
 template <matrix_on_device A, class V, class B, class C>
 void spmm(cpu const&, V, A const&, B const&, V, C const&) = delete;

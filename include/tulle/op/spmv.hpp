@@ -13,6 +13,7 @@
 /// bits for every number of threads.
 #pragma once
 #include "tulle/core/plan.hpp"
+#include "tulle/core/value_kind.hpp"
 #include "tulle/op/spmv_method.hpp"
 #include "tulle/view/transposed.hpp"
 #include "tulle/view/vector.hpp"
@@ -57,10 +58,21 @@ decltype(auto) with_operand(scaled_view<View, V> const& a, F&& f, bool transpose
 }
 
 /// Where an operation runs that is not told: where the data is.
+template <class View>
+where home_of(View const& a) {
+  if constexpr (std::is_same_v<View, device_ref>)
+    return a.where;
+  else if constexpr (requires { a.base; })
+    return home_of(a.base);
+  else if constexpr (is_device_operand<View>)
+    return device(view_traits<View>::space);
+  else
+    return cpu{};
+}
 template <matrix_anywhere A>
-where home() {
+where home(A const& a) {
   if constexpr (matrix_on_device<A>)
-    return cuda{};
+    return home_of(view_of(a));
   else
     return cpu{};
 }
@@ -75,7 +87,7 @@ where home() {
 class spmv_plan : public plan {
 public:
   template <matrix_anywhere A>
-  explicit spmv_plan(A const& a, spmv_options o = {}) : spmv_plan(detail::home<A>(), a, o) {}
+  explicit spmv_plan(A const& a, spmv_options o = {}) : spmv_plan(detail::home(a), a, o) {}
   template <matrix_anywhere A>
   spmv_plan(where const& w, A const& a, spmv_options o = {});
   template <matrix_on_device A>
@@ -112,8 +124,6 @@ private:
 
 namespace detail {
 
-/// Which value type the scalars and vectors have.
-enum class value_kind : std::uint8_t { f32, f64, c32, c64 };
 /// A value type of types.def; an int or a long double must not pass for one of its size.
 template <class V>
 concept built_value = std::is_same_v<V, float> || std::is_same_v<V, double> ||
@@ -152,6 +162,14 @@ V scaled_alpha(V alpha, View const& a) {
   return alpha == V(0) ? alpha : alpha * factor_of<V>(a);
 }
 
+/// The space of y, which must be a device's.
+template <class Y>
+inline constexpr space space_there = [] {
+  constexpr space s = space_of_container<std::remove_cvref_t<Y>>;
+  static_assert(s != space::host, "A is on a device, and so must x and y be: see device_array");
+  return s;
+}();
+
 template <class V, space S = space::host, class A>
 void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a,
                 std::type_identity_t<vector_view<V const, S>> x, V beta,
@@ -160,6 +178,9 @@ void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a,
   V const factor = scaled_alpha(alpha, view);
   with_operand(view, [&](spmv_operand operand) {
     typed_memory("spmv", [&] {
+      if (operand.matrix.space != S)
+        fail(errc::unsupported, "spmv: A is in %s memory, x and y are in %s memory",
+             name(operand.matrix.space), name(S));
       spmv(plan, w, kind_of<V>, &factor, operand, x.data(), x.size(), &beta, y.data(), y.size(), o);
     });
   });
@@ -218,16 +239,17 @@ requires(!typed_matrix<A>) void spmv(spmv_plan& plan, element_t<Y> alpha, A cons
 template <matrix_on_device A, class X, class Y>
 void spmv(where const& w, element_t<Y> alpha, A const& a, X const& x, element_t<Y> beta, Y&& y,
           spmv_options o = {}) {
-  detail::spmv_typed<element_t<Y>, space::device>(nullptr, w, alpha, a, x, beta, y, o);
+  detail::spmv_typed<element_t<Y>, detail::space_there<Y>>(nullptr, w, alpha, a, x, beta, y, o);
 }
 template <matrix_on_device A, class X, class Y>
 void spmv(element_t<Y> alpha, A const& a, X const& x, element_t<Y> beta, Y&& y,
           spmv_options o = {}) {
-  detail::spmv_typed<element_t<Y>, space::device>(nullptr, cuda{}, alpha, a, x, beta, y, o);
+  detail::spmv_typed<element_t<Y>, detail::space_there<Y>>(nullptr, detail::home(a), alpha, a, x,
+                                                           beta, y, o);
 }
 template <matrix_on_device A, class X, class Y>
 void spmv(spmv_plan& plan, element_t<Y> alpha, A const& a, X const& x, element_t<Y> beta, Y&& y) {
-  detail::spmv_typed<element_t<Y>, space::device>(&plan, cuda{}, alpha, a, x, beta, y);
+  detail::spmv_typed<element_t<Y>, detail::space_there<Y>>(&plan, where{}, alpha, a, x, beta, y);
 }
 template <matrix_on_device A, class X, class Y>
 void spmv(cpu const&, element_t<Y>, A const&, X const&, element_t<Y>, Y&&,

@@ -26,8 +26,7 @@ struct dense_view {
   }
 };
 
-/// Rows one after the other, `stride` apart; 0: without gaps. On a device:
-/// row_major<space::device>.
+/// Rows one after the other, `stride` apart; 0: without gaps. On a device: row_major<space::cuda>.
 template <space S = space::host, class T>
 dense_view<T, S> row_major(T* data, std::size_t rows, std::size_t cols, std::size_t stride = 0) {
   return {data, rows, cols, stride ? stride : cols, 1};

@@ -18,15 +18,15 @@ namespace detail {
 
 /// Where a container's elements are: a view of ours says so, all others are here.
 template <class Container>
-inline constexpr space space_of = space::host;
+inline constexpr space space_of_container = space::host;
 template <class T, space S>
-inline constexpr space space_of<vector_view<T, S>> = S;
+inline constexpr space space_of_container<vector_view<T, S>> = S;
 
 /// Something with data() and size() whose data() may be read or written as T.
 template <class Container, class T, space S>
 concept lends_vector = std::is_convertible_v<decltype(std::declval<Container&>().data()), T*> &&
     std::is_convertible_v<decltype(std::declval<Container&>().size()), std::size_t> &&
-    space_of<std::remove_cvref_t<Container>>
+    space_of_container<std::remove_cvref_t<Container>>
 == S;
 
 } // namespace detail

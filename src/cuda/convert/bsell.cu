@@ -31,7 +31,7 @@ private:
 
 /// detail::sliced_order: nullptr where block rows stay as they are.
 template <class V, class I, class O>
-I* sliced_order(bcsr_view<V, I, O, space::device> const& b, bsell_options const& o, std::size_t n,
+I* sliced_order(bcsr_view<V, I, O, space::cuda> const& b, bsell_options const& o, std::size_t n,
                 result const& to) {
   if (o.sigma == 1 || n == 0)
     return nullptr;
@@ -72,15 +72,15 @@ I* sliced_order(bcsr_view<V, I, O, space::device> const& b, bsell_options const&
 }
 
 template <class V, class I, class O>
-bsell_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, bsell_options o,
+bsell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bsell_options o,
                                             result const& to) {
   void* const stream = to.stream();
   o = detail::checked_bsell_options<V>(o);
   canonical<V, I, O> const canon(a, stream);
   passing_result const passing(stream);
-  bcsr_view<V, I, O, space::device> const b =
+  bcsr_view<V, I, O, space::cuda> const b =
       blocks_of(canon.view, {o.rows, o.cols, o.limit, false}, passing.as_result());
-  bsell_view<V, I, O, space::device> c;
+  bsell_view<V, I, O, space::cuda> c;
   c.rows = a.rows;
   c.cols = a.cols;
   c.nnz = b.nnz;

@@ -13,7 +13,7 @@
 namespace tulle::simt {
 
 template <class V, class I, class O>
-using device_csr = csr_view<V, I, O, space::device>;
+using device_csr = csr_view<V, I, O, space::cuda>;
 
 /// A csr in memory of the stream's pool.
 template <class V, class I, class O>

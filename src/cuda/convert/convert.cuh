@@ -79,7 +79,7 @@ std::size_t last_of(O const* ptr, std::size_t n, void* stream) {
     return guarded([&] {                                                                           \
       device_guard const on(to.device);                                                            \
       scratch_limit const limit(to.workspace_limit);                                               \
-      new (view) format##_view<V, I, O, space::device>(                                            \
+      new (view) format##_view<V, I, O, space::cuda>(                                            \
           from_csr(*static_cast<device_csr<V, I, O> const*>(a),                                    \
                    *static_cast<format##_options const*>(options), result(to)));                   \
     });                                                                                            \
@@ -90,7 +90,7 @@ std::size_t last_of(O const* ptr, std::size_t n, void* stream) {
       device_guard const on(to.device);                                                            \
       scratch_limit const limit(to.workspace_limit);                                               \
       new (csr) device_csr<V, I, O>(                                                               \
-          to_csr(*static_cast<format##_view<V, I, O, space::device> const*>(a), result(to)));      \
+          to_csr(*static_cast<format##_view<V, I, O, space::cuda> const*>(a), result(to)));      \
     });                                                                                            \
   }
 #define TULLE_CUDA_ONE_WAY(tag, V, I, O, format)                                                   \

@@ -10,7 +10,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-coo_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, coo_options,
+coo_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, coo_options,
                                           result const& to) {
   canonical<V, I, O> const c(a, to.stream());
   auto const n = static_cast<std::size_t>(c.view.nnz);
@@ -21,7 +21,7 @@ coo_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, coo_opti
 }
 
 template <class V, class I, class O>
-device_csr<V, I, O> to_csr(coo_view<V, I, O, space::device> const& a, result const& to) {
+device_csr<V, I, O> to_csr(coo_view<V, I, O, space::cuda> const& a, result const& to) {
   auto const c = compress(a.rows, a.cols, a.nnz, a.row, a.col, a.val, to.stream());
   return to.copy(c.view);
 }

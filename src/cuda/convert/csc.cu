@@ -10,7 +10,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-csc_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, csc_options,
+csc_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, csc_options,
                                           result const& to) {
   canonical<V, I, O> const c(a, to.stream());
   auto const n = static_cast<std::size_t>(c.view.nnz);
@@ -32,7 +32,7 @@ csc_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, csc_opti
 }
 
 template <class V, class I, class O>
-device_csr<V, I, O> to_csr(csc_view<V, I, O, space::device> const& a, result const& to) {
+device_csr<V, I, O> to_csr(csc_view<V, I, O, space::cuda> const& a, result const& to) {
   scratch<I> const col(static_cast<std::size_t>(a.nnz), to.stream());
   expand_rows(a.cols, a.nnz, a.col_ptr, col.get(), to.stream());
   auto const c =

@@ -83,7 +83,7 @@ dia_choice<I> choose_diagonals(device_csr<V, I, O> const& a, I const* row,
 /// Entries on no diagonal, in rows that have any.
 template <class V, class I, class O>
 void add_strays(device_csr<V, I, O> const& a, O* place, std::size_t strays,
-                dia_view<V, I, O, space::device>& m, result const& to) {
+                dia_view<V, I, O, space::cuda>& m, result const& to) {
   auto const n = static_cast<std::size_t>(a.nnz);
   auto const rows = static_cast<std::size_t>(a.rows);
   to_pointers(place, n, to.stream());
@@ -136,7 +136,7 @@ __device__ unsigned long long hash_of(V const* val, std::size_t n) {
 /// m.shared. A table has for each hash the first stretch of it; one that has its hash and not its
 /// values stays by itself.
 template <class V, class I, class O>
-void share(V const* val, dia_view<V, I, O, space::device>& m, result const& to) {
+void share(V const* val, dia_view<V, I, O, space::cuda>& m, result const& to) {
   std::size_t const n = m.stretches;
   auto const block = static_cast<std::size_t>(m.block);
   std::size_t room = 64;
@@ -189,7 +189,7 @@ void share(V const* val, dia_view<V, I, O, space::device>& m, result const& to) 
 }
 
 template <class V, class I, class O>
-dia_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, dia_options const& o,
+dia_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, dia_options const& o,
                                           result const& to) {
   detail::check_dia_options(o);
   canonical<V, I, O> const c(a, to.stream());
@@ -210,7 +210,7 @@ dia_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, dia_opti
                                                 static_cast<double>(chosen.stretches), strays),
                      detail::bytes_of(from), o.limit);
   narrow<O>(chosen.stretches, "number of stretches of diagonals");
-  dia_view<V, I, O, space::device> m;
+  dia_view<V, I, O, space::cuda> m;
   m.rows = a.rows;
   m.cols = a.cols;
   m.nnz = from.nnz;

@@ -7,7 +7,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-ell_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, ell_options o,
+ell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, ell_options o,
                                           result const& to) {
   detail::check_limit("ell", o.limit);
   canonical<V, I, O> const c(a, to.stream());

@@ -25,7 +25,7 @@ std::size_t width_by_lengths(device_csr<V, I, O> const& a, void* stream) {
 }
 
 template <class V, class I, class O>
-hyb_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, hyb_options o,
+hyb_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, hyb_options o,
                                           result const& to) {
   detail::check_hyb_options(o);
   canonical<V, I, O> const c(a, to.stream());
@@ -58,7 +58,7 @@ hyb_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, hyb_opti
          val[at] = from.val[k];
        });
   return {unchecked, regular,
-          coo_view<V, I, O, space::device>(unchecked, a.rows, a.cols, static_cast<O>(rest), row,
+          coo_view<V, I, O, space::cuda>(unchecked, a.rows, a.cols, static_cast<O>(rest), row,
                                            col, val)};
 }
 

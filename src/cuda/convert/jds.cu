@@ -7,7 +7,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-jds_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, jds_options o,
+jds_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_options o,
                                           result const& to) {
   detail::check_jds_options("jds", 1, o.split);
   canonical<V, I, O> const c(a, to.stream());
@@ -15,7 +15,7 @@ jds_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, jds_opti
   array<O> const diag_ptr = detail::jds_diagonals(order.lengths, cpu());
   jds_arrays<V, I, O> own;
   own.diag_ptr = {put(diag_ptr, to), diag_ptr.size()};
-  return fill_sorted<jds_view<V, I, O, space::device>>(
+  return fill_sorted<jds_view<V, I, O, space::cuda>>(
       c.view, order, static_cast<std::size_t>(diag_ptr.back()), own, to);
 }
 

@@ -8,7 +8,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-jds_csr_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, jds_csr_options o,
+jds_csr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_csr_options o,
                                               result const& to) {
   detail::check_jds_options("jds_csr", o.section, o.split);
   canonical<V, I, O> const c(a, to.stream());
@@ -18,7 +18,7 @@ jds_csr_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, jds_
   own.place_ptr = {put(sections.place_ptr, to), sections.place_ptr.size()};
   own.section_ptr = {put(sections.section_ptr, to), sections.section_ptr.size()};
   own.diag_ptr = {put(sections.diag_ptr, to), sections.diag_ptr.size()};
-  return fill_sorted<jds_csr_view<V, I, O, space::device>>(
+  return fill_sorted<jds_csr_view<V, I, O, space::cuda>>(
       c.view, order, static_cast<std::size_t>(sections.diag_ptr.back()), own, to);
 }
 

@@ -8,7 +8,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-jds_ell_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, jds_ell_options o,
+jds_ell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_ell_options o,
                                               result const& to) {
   detail::check_jds_options("jds_ell", o.section, o.split);
   detail::check_limit("jds_ell", o.limit);
@@ -20,7 +20,7 @@ jds_ell_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, jds_
   own.len = {lengths_at(c.view, static_cast<I const*>(order.perm), to), order.lengths.rows};
   own.place_ptr = {put(sections.place_ptr, to), sections.place_ptr.size()};
   own.section_ptr = {put(sections.section_ptr, to), sections.section_ptr.size()};
-  return fill_sorted<jds_ell_view<V, I, O, space::device>>(
+  return fill_sorted<jds_ell_view<V, I, O, space::cuda>>(
       c.view, order, static_cast<std::size_t>(sections.section_ptr.back()), own, to);
 }
 

@@ -53,7 +53,7 @@ __global__ void wide_rows_kernel(padded_rows<V, I, O> b) {
 
 /// As detail::first_entries; nnz is left 0.
 template <class V, class I, class O>
-ell_view<V, I, O, space::device> first_entries(device_csr<V, I, O> const& a, I width,
+ell_view<V, I, O, space::cuda> first_entries(device_csr<V, I, O> const& a, I width,
                                                result const& to) {
   auto const n = static_cast<std::size_t>(a.rows);
   auto const wide = static_cast<std::size_t>(width);

@@ -65,7 +65,7 @@ __device__ int class_of(unsigned long long n) {
 /// how many places it has. Returns whether they are.
 template <class V, class I, class O>
 bool choose_order(device_csr<V, I, O> const& a, panels_options const& o, result const& to,
-                  panels_view<V, I, O, space::device>& v) {
+                  panels_view<V, I, O, space::cuda>& v) {
   if (!detail::choose_width(a, o, v.width))
     return false;
   void* const stream = to.stream();

@@ -95,7 +95,7 @@ constexpr std::int32_t most_length = 65536; // of a segment: a panel has no more
 /// The arrays of panels from tiled entries. v has what is known before.
 template <class V, class I, class O>
 void shape_tiles(tiled<V, I, O> const& t, panels_options const& o, std::size_t group_size,
-                 panels_view<V, I, O, space::device>& v, result const& to) {
+                 panels_view<V, I, O, space::cuda>& v, result const& to) {
   void* const stream = to.stream();
   std::size_t const n = t.n, segments = t.segments, tiles = t.tiles;
   auto const side = static_cast<std::size_t>(o.lanes);
@@ -326,12 +326,12 @@ void shape_tiles(tiled<V, I, O> const& t, panels_options const& o, std::size_t g
 }
 
 template <class V, class I, class O>
-panels_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, panels_options const& o,
+panels_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, panels_options const& o,
                                              result const& to) {
   detail::check_panels_options(o);
   canonical<V, I, O> const c(a, to.stream());
   void* const stream = to.stream();
-  panels_view<V, I, O, space::device> v;
+  panels_view<V, I, O, space::cuda> v;
   v.rows = a.rows;
   v.cols = a.cols;
   v.nnz = c.view.nnz;

@@ -10,7 +10,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-scoo_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, scoo_options const& o,
+scoo_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, scoo_options const& o,
                                            result const& to) {
   detail::check_slice_rows(o);
   canonical<V, I, O> const c(a, to.stream());

@@ -10,7 +10,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-scsr_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, scsr_options,
+scsr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, scsr_options,
                                            result const& to) {
   canonical<V, I, O> const c(a, to.stream());
   check_symmetric("scsr", c.view, to.stream());

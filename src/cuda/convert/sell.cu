@@ -216,7 +216,7 @@ __global__ void fill_kernel(filled<V, I, O> f) {
 /// The shape of every chunk, and its arrays.
 template <class V, class I, class O>
 void fill_chunks(chunked<V, I, O> const& b, sell_options const& o,
-                 sell_view<V, I, O, space::device>& v, result const& to) {
+                 sell_view<V, I, O, space::cuda>& v, result const& to) {
   void* const stream = to.stream();
   std::size_t const chunks = b.chunks;
   auto const wide = static_cast<std::size_t>(b.wide);
@@ -317,7 +317,7 @@ void fill_chunks(chunked<V, I, O> const& b, sell_options const& o,
 }
 
 template <class V, class I, class O>
-sell_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, sell_options o,
+sell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, sell_options o,
                                            result const& to) {
   detail::check_sell_options(o);
   canonical<V, I, O> const c(a, to.stream());
@@ -326,7 +326,7 @@ sell_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, sell_op
     o.split = 0;
   }
   stored_part<V, I, O> const kept(c.view, o.symmetric, to.stream());
-  sell_view<V, I, O, space::device> v;
+  sell_view<V, I, O, space::cuda> v;
   v.rows = a.rows;
   v.cols = a.cols;
   v.nnz = c.view.nnz;

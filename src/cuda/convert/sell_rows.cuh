@@ -33,7 +33,7 @@ struct chunked {
 /// Long rows to arrays of their own; perm, if there are any, has the others in order.
 template <class V, class I, class O>
 std::unique_ptr<scratch<I>> split_rows(device_csr<V, I, O> const& a, int split,
-                                       sell_view<V, I, O, space::device>& b, result const& to) {
+                                       sell_view<V, I, O, space::cuda>& b, result const& to) {
   auto const n = static_cast<std::size_t>(a.rows);
   std::size_t const most = detail::most_length(split, n, static_cast<std::size_t>(a.nnz));
   auto const is_long = [=] __device__(std::size_t i) {

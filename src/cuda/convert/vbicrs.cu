@@ -40,7 +40,7 @@ struct run_groups {
 };
 
 template <class V, class I, class O>
-vbicrs_view<V, I, O, space::device> from_csr(device_csr<V, I, O> const& a, vbicrs_options const& o,
+vbicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, vbicrs_options const& o,
                                              result const& to) {
   constexpr int lanes = vbicrs_view<V, I, O>::lanes;
   constexpr std::size_t slots_of_vector = lanes;

@@ -369,19 +369,4 @@ struct cell {
 
 TULLE_TYPES(TULLE_DYNAMIC_CELL)
 
-namespace {
-
-constexpr cuda_dynamic_kernel const* kernels[] = {
-#define TULLE_CELL(tag, V, I, O) &dynamic_##tag,
-    TULLE_TYPES(TULLE_CELL)};
-constexpr cuda_dynamic_module table = {
-    cuda_dynamic_version,
-    [](int type) { return type < static_cast<int>(std::size(kernels)) ? kernels[type] : nullptr; }};
-
-} // namespace
 } // namespace tulle::simt
-
-extern "C" __attribute__((visibility("default"))) tulle::cuda_dynamic_module const*
-tulle_cuda_dynamic_module() {
-  return &tulle::simt::table;
-}

@@ -5,13 +5,12 @@
 #include "tulle/format/csr.hpp"
 
 #include "cuda/spmm/rows.cuh"
-#include "cuda/spmm/table.hpp"
 
 namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = csr_view<V, I, O, space::device>;
+using view = csr_view<V, I, O, space::cuda>;
 
 template <class V, class I, class O>
 struct spmm_cell {
@@ -48,71 +47,4 @@ struct spmm_cell {
                                            spmm_cell<V, I, O>::run};
 TULLE_KERNEL_TYPES(TULLE_SPMM_DEFINE)
 
-// The module's table of these.
-#define TULLE_SPMM_DECLARE(tag, V, I, O, format)                                                   \
-  extern cuda_spmm_kernel const spmm_##format##_##tag;
-#define TULLE_EACH_every(X, ...) TULLE_TYPES(X, __VA_ARGS__)
-#define TULLE_EACH_basic(X, ...) TULLE_ALL_TYPES(X, __VA_ARGS__)
-#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_EACH_##types(TULLE_SPMM_DECLARE, name)
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
-
-namespace {
-
-enum : unsigned { NONE, CPU, CUDA, OPENCL = 4 }; // the words of formats.def
-
-struct row {
-  cuda_spmm_kernel const* cell[type_count];
-};
-#define TULLE_SPMM_ENTRY(tag, V, I, O, format, backends)                                           \
-  ((backends)&CUDA) != 0 ? &spmm_##format##_##tag : nullptr,
-#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_EACH_##types(TULLE_SPMM_ENTRY, name, spmm)}},
-constexpr row kernels[] = {
-#include "tulle/format/formats.def"
-};
-#undef TULLE_FORMAT
-
-cuda_spmm_kernel const* kernel(int format, int type) {
-  return kernels[format].cell[type];
-}
-
-#define TULLE_SCALE(tag, V, I, O)                                                                  \
-  case type_tag::tag:                                                                              \
-    check_aligned(static_cast<V const*>(c.data));                                                  \
-    return scale_dense(factor_at<V>(beta), c, stream);
-cuda_status scale(int device, void* stream, int type, void const* beta,
-                  detail::dense_ref const& c) {
-  return guarded([&] {
-    device_guard const on(device);
-    switch (static_cast<type_tag>(type)) { TULLE_KERNEL_TYPES(TULLE_SCALE) }
-  });
-}
-
-template <class V>
-void copy_column(V* to, std::size_t to_stride, V const* from, std::size_t from_stride,
-                 std::size_t n, void* stream) {
-  check_aligned<V, V>(to, from);
-  simt::each(n, stream,
-             [=] __device__(std::size_t k) { to[k * to_stride] = from[k * from_stride]; });
-}
-#define TULLE_COPY(tag, V, I, O)                                                                   \
-  case type_tag::tag:                                                                              \
-    return copy_column(static_cast<V*>(to), to_stride, static_cast<V const*>(from), from_stride,   \
-                       n, stream);
-cuda_status copy(int device, void* stream, int type, void* to, std::size_t to_stride,
-                 void const* from, std::size_t from_stride, std::size_t n) {
-  return guarded([&] {
-    device_guard const on(device);
-    switch (static_cast<type_tag>(type)) { TULLE_KERNEL_TYPES(TULLE_COPY) }
-  });
-}
-
-constexpr cuda_spmm_module table = {cuda_module_version, kernel, scale, copy};
-
-} // namespace
 } // namespace tulle::simt
-
-extern "C" __attribute__((visibility("default"))) tulle::cuda_spmm_module const*
-tulle_cuda_spmm_module() {
-  return &tulle::simt::table;
-}

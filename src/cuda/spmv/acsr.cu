@@ -22,7 +22,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = acsr_view<V, I, O, space::device>;
+using view = acsr_view<V, I, O, space::cuda>;
 
 // us of a product, double, H200, blocks bin by bin and in the order of rows, in two runs: circuit
 // 2000000 116, 93; rmat 21 16 264, 274 (other formats took 1.05 times as long in the second); fem

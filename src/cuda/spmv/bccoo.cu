@@ -10,7 +10,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = bccoo_view<V, I, O, space::device>;
+using view = bccoo_view<V, I, O, space::cuda>;
 
 /// Block rows by flags.
 template <class I, class O>

@@ -11,7 +11,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = bcoo_view<V, I, O, space::device>;
+using view = bcoo_view<V, I, O, space::cuda>;
 
 /// Block rows that blocks name.
 template <class I, class O>

@@ -21,7 +21,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = bcsr_view<V, I, O, space::device>;
+using view = bcsr_view<V, I, O, space::cuda>;
 
 // Times the bound of csr on an H200, fem 500000 in double: 4 steps of a lane on their way, and the
 // next 4 while x is fetched, 1.16; 6 and no next 1.11, 8 at 3 blocks a multiprocessor 1.02. Block

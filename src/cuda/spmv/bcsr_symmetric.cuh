@@ -15,7 +15,7 @@ constexpr int symmetric_lanes = 8; // a row; others have not been measured
 constexpr int symmetric_threads = 256;
 
 template <class V, class I, class O>
-using any_bcsr = bcsr_view<V, I, O, space::device>;
+using any_bcsr = bcsr_view<V, I, O, space::cuda>;
 
 /// The lane's part of row r of block row i. is_exact: from the entries alone, not from holes.
 template <bool is_exact, class V, class I, class O>

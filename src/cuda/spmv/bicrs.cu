@@ -12,7 +12,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = bicrs_view<V, I, O, space::device>;
+using view = bicrs_view<V, I, O, space::cuda>;
 
 template <class V, class I, class O>
 increments<1, V, I, O, I> entries_of(view<V, I, O> const& a) {

@@ -16,7 +16,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = brc_view<V, I, O, space::device>;
+using view = brc_view<V, I, O, space::cuda>;
 
 // us of a product, double, H200, chunk = 32, 64, 128 with width = 128, and 32 with 32: poisson2d5
 // 4096 481, 721, 713, 481; fem 500000 100, 134, 133, 188; lattice 4000000 107 each; rmat 21 16 272,

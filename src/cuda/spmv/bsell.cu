@@ -17,7 +17,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = bsell_view<V, I, O, space::device>;
+using view = bsell_view<V, I, O, space::cuda>;
 
 constexpr int rows_of_warp = 16; // block rows: two lanes each
 // Threads of a block, and blocks that a multiprocessor is to hold. Times the bound of csr on an

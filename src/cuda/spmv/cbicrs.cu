@@ -12,7 +12,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = cbicrs_view<V, I, O, space::device>;
+using view = cbicrs_view<V, I, O, space::cuda>;
 
 template <class V, class I, class O>
 auto entries_of(view<V, I, O> const& a) {

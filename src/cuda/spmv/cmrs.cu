@@ -26,7 +26,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = cmrs_view<V, I, O, space::device>;
+using view = cmrs_view<V, I, O, space::cuda>;
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;

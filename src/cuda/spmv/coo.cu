@@ -10,7 +10,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = coo_view<V, I, O, space::device>;
+using view = coo_view<V, I, O, space::cuda>;
 
 // What a product goes by, and what it reads x by.
 template <class V, class I, class O>

@@ -10,7 +10,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = csc_view<V, I, O, space::device>;
+using view = csc_view<V, I, O, space::cuda>;
 
 template <class V, class I, class O>
 compressed<V, I, O> lines_of(view<V, I, O> const& a, plan_view const& p) {

@@ -9,7 +9,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = csr_view<V, I, O, space::device>;
+using view = csr_view<V, I, O, space::cuda>;
 
 template <class V, class I, class O>
 compressed<V, I, O> lines_of(view<V, I, O> const& a, plan_view const& p) {

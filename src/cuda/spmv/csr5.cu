@@ -32,7 +32,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = csr5_view<V, I, O, space::device>;
+using view = csr5_view<V, I, O, space::cuda>;
 
 constexpr int warps = 8; // of a block; even, so that a block begins with a tile whatever omega
 constexpr int threads = 32 * warps;

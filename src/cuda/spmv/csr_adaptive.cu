@@ -18,7 +18,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = csr_adaptive_view<V, I, O, space::device>;
+using view = csr_adaptive_view<V, I, O, space::cuda>;
 
 // us of a product, double, H200, with 256 threads, entries of 512, 1024, 2048, 4096: rmat 21 16
 // 302, 288, 304, 587; circuit 2000000 122, 86, 74, 136; fem 500000 241, 151, 110, 159; lattice

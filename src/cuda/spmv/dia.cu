@@ -28,7 +28,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = dia_view<V, I, O, space::device>;
+using view = dia_view<V, I, O, space::cuda>;
 
 /// Threads of a block, blocks that a multiprocessor shall hold, diagonals whose loads are on their
 /// way together.

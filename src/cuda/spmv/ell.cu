@@ -9,7 +9,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = ell_view<V, I, O, space::device>;
+using view = ell_view<V, I, O, space::cuda>;
 
 template <class V, class I, class O>
 std::size_t prepare(view<V, I, O>, plan_view& p) {

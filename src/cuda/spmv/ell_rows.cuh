@@ -85,7 +85,7 @@ struct shape {
 /// A lane a row.
 template <class S, class V, class I, class O>
 __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
-    ell_kernel(V alpha, ell_view<V, I, O, space::device> a, V const* x, V beta, V* y) {
+    ell_kernel(V alpha, ell_view<V, I, O, space::cuda> a, V const* x, V beta, V* y) {
   wait_for_launch_before();
   unsigned const warp = threadIdx.x / 32;
   std::size_t const group = blockIdx.x * std::size_t{S::block / 32 / S::ways} + warp / S::ways;
@@ -126,7 +126,7 @@ inline int ways_for(std::size_t rows, std::size_t steps) {
 /// blocks resident as their registers allow: poisson2d5 4096 1.09, .89, 1.10, .94, .90; poisson3d27
 /// 160 1.03, .99, 1.03, 1.00, 1.01; lattice 4000000 1.07, 1.10, 1.05, 1.00, .86.
 template <class V, class I, class O>
-void multiply_ell(V alpha, ell_view<V, I, O, space::device> const& a, V const* x, V beta, V* y,
+void multiply_ell(V alpha, ell_view<V, I, O, space::cuda> const& a, V const* x, V beta, V* y,
                   void* stream) {
   auto const rows = static_cast<std::size_t>(a.rows);
   auto const go = [&]<class S>(S) {

@@ -10,7 +10,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = jds_view<V, I, O, space::device>;
+using view = jds_view<V, I, O, space::cuda>;
 
 template <class V, class I, class O>
 std::size_t prepare(view<V, I, O> a, plan_view& p) {

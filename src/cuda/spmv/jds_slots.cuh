@@ -52,18 +52,18 @@ __device__ I section_from(I const* place_ptr, I s, I place) {
 
 /// The row at a place behind those that are kept apart. Sections are looked for from s on.
 template <class V, class I, class O>
-__device__ jagged_row<I, O> row_at(jds_view<V, I, O, space::device> const& a, I, I place) {
+__device__ jagged_row<I, O> row_at(jds_view<V, I, O, space::cuda> const& a, I, I place) {
   return {a.diag_ptr, a.width, static_cast<O>(place - a.longs)};
 }
 template <class V, class I, class O>
-__device__ jagged_row<I, O> row_at(jds_csr_view<V, I, O, space::device> const& a, I s, I place) {
+__device__ jagged_row<I, O> row_at(jds_csr_view<V, I, O, space::cuda> const& a, I s, I place) {
   s = section_from(a.place_ptr, s, place);
   O const first = a.section_ptr[s];
   return {a.diag_ptr + first, static_cast<I>(a.section_ptr[s + 1] - first),
           static_cast<O>(place - a.place_ptr[s])};
 }
 template <class V, class I, class O>
-__device__ padded_row<I, O> row_at(jds_ell_view<V, I, O, space::device> const& a, I s, I place) {
+__device__ padded_row<I, O> row_at(jds_ell_view<V, I, O, space::cuda> const& a, I s, I place) {
   s = section_from(a.place_ptr, s, place);
   O const first = a.section_ptr[s];
   O const n = a.place_ptr[s + 1] - a.place_ptr[s];
@@ -73,7 +73,7 @@ __device__ padded_row<I, O> row_at(jds_ell_view<V, I, O, space::device> const& a
 
 /// The section of a place, searched for.
 template <class V, class I, class O>
-__device__ I find_section(jds_view<V, I, O, space::device> const&, I) {
+__device__ I find_section(jds_view<V, I, O, space::cuda> const&, I) {
   return 0;
 }
 template <class View, class I>

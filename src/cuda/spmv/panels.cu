@@ -29,7 +29,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = panels_view<V, I, O, space::device>;
+using view = panels_view<V, I, O, space::cuda>;
 
 // Threads of a block that shares its multiprocessor with another, and of one that does not; lp, ms:
 // 256 .0515, 384 .0483, 512 .0511; 640 .0489, 768 .0481, 1024 .0514.

@@ -16,7 +16,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = scoo_view<V, I, O, space::device>;
+using view = scoo_view<V, I, O, space::cuda>;
 
 constexpr int windows = 4; // of 32 entries whose loads are asked for together
 constexpr int most_warps = 8;

@@ -20,7 +20,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = scsr_view<V, I, O, space::device>;
+using view = scsr_view<V, I, O, space::cuda>;
 
 constexpr int threads = 256;
 

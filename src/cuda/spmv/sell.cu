@@ -21,7 +21,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = sell_view<V, I, O, space::device>;
+using view = sell_view<V, I, O, space::cuda>;
 
 // Shares of the bound of csr, double, chunk = 32 and sigma = 1024, by warps for 32 rows / turns /
 // steps of a batch / resident threads:

@@ -11,7 +11,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using any_sell = sell_view<V, I, O, space::device>;
+using any_sell = sell_view<V, I, O, space::cuda>;
 
 /// In the plan's workspace.
 template <class V, class I, class O>

@@ -13,7 +13,7 @@ namespace tulle::simt {
 namespace {
 
 template <class V, class I, class O>
-using view = vbicrs_view<V, I, O, space::device>;
+using view = vbicrs_view<V, I, O, space::cuda>;
 
 template <class V, class I, class O>
 auto vectors_of(view<V, I, O> const& a) {

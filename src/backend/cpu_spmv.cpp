@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dispatch/spmv.hpp"
+#include "backend/cpu.hpp"
 
 #include "dispatch/backends.hpp"
 #include "kernel/declare.hpp"
 
-namespace tulle::dispatch {
+namespace tulle {
 namespace {
 
 struct row {
@@ -40,7 +40,7 @@ constexpr row const* tables[isa_count] = {baseline_table, nullptr, nullptr};
 #endif
 
 #define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
-  static_assert((spmv)&CPU, "kernel/declare.hpp takes every format to have a cpu kernel");
+  static_assert((spmv) & dispatch::CPU, "kernel/declare.hpp takes every format to have a cpu kernel");
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 
@@ -51,4 +51,4 @@ spmv_kernel const* cpu_spmv(isa i, format f, type_tag t) {
   return table ? table[static_cast<std::size_t>(f)].cell[static_cast<std::size_t>(t)] : nullptr;
 }
 
-} // namespace tulle::dispatch
+} // namespace tulle

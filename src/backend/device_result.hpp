@@ -4,17 +4,17 @@
 #pragma once
 #include "tulle/core/device_matrix.hpp"
 
-#include "core/cuda_module.hpp"
+#include "backend/tables.hpp"
 #include "dispatch/format.hpp"
 
 #include <exception>
 
-namespace tulle::dispatch {
+namespace tulle::detail {
 
 /// The memory that work on the device takes, and why it got none.
 struct taken {
-  std::vector<detail::device_block>& blocks;
-  cuda const& where;
+  std::vector<device_block>& blocks;
+  device const& where;
   std::exception_ptr failure = {};
 
   static void* take(void* self, std::size_t bytes) noexcept {
@@ -27,29 +27,29 @@ struct taken {
     }
   }
   static void give_all(void* self) noexcept { static_cast<taken*>(self)->blocks.clear(); }
-  cuda_result result() {
-    return {where.device, where.stream, where.workspace_limit, this, take, give_all};
+  result_memory result() {
+    return {where.number, where.queue, where.workspace_limit, this, take, give_all};
   }
 };
 
 struct device_maker {
   /// A matrix of that format and type whose view and arrays f(result, view) makes.
   template <class F>
-  static device_matrix make(char const* op, format f, type_tag type, cuda const& where, F&& run) {
+  static device_matrix make(char const* op, format f, type_tag type, device const& where, F&& run) {
     auto const& ops = dispatch::ops(f, type);
     device_matrix d;
     d.where_ = where;
     d.view_ = std::make_unique<std::byte[]>(ops.view_bytes);
     taken memory{d.blocks_, where};
-    cuda_status const status = run(memory.result(), static_cast<void*>(d.view_.get()));
+    outcome const status = run(memory.result(), static_cast<void*>(d.view_.get()));
     if (memory.failure)
       std::rethrow_exception(memory.failure);
     check(status, op);
     d.ref_ = ops.ref(d.view_.get());
-    d.ref_.space = space::device;
-    d.ref_.serial = detail::new_serial();
+    d.ref_.space = space_of(where);
+    d.ref_.serial = new_serial();
     return d;
   }
 };
 
-} // namespace tulle::dispatch
+} // namespace tulle::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dispatch/spmm.hpp"
+#include "backend/cpu.hpp"
 
 #include "dispatch/backends.hpp"
 
@@ -23,7 +23,6 @@ namespace simd::avx512 {
 #endif
 #undef TULLE_FORMAT
 
-namespace dispatch {
 namespace {
 
 struct spmm_row {
@@ -32,7 +31,7 @@ struct spmm_row {
 
 // Most formats have no kernel of their own, and no cell.
 #define TULLE_SPMM_ENTRY(tag, V, I, O, set, format, backends)                                      \
-  ((backends)&CPU) != 0 ? &simd::set::spmm_##format##_##tag : nullptr,
+  ((backends) & dispatch::CPU) != 0 ? &simd::set::spmm_##format##_##tag : nullptr,
 #define TULLE_SPMM_ROW_every(...) {{TULLE_TYPES(TULLE_SPMM_ENTRY, __VA_ARGS__)}},
 #define TULLE_SPMM_ROW_basic(...)                                                                  \
   {{TULLE_TYPES(TULLE_SPMM_ENTRY, __VA_ARGS__) TULLE_BASIC_TYPES(TULLE_SPMM_ENTRY, __VA_ARGS__)}},
@@ -65,5 +64,4 @@ spmm_kernel const* cpu_spmm(isa i, format f, type_tag t) {
   return table ? table[static_cast<std::size_t>(f)].cell[static_cast<std::size_t>(t)] : nullptr;
 }
 
-} // namespace dispatch
 } // namespace tulle

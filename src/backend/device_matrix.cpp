@@ -3,7 +3,7 @@
 
 #include "tulle/op/convert.hpp"
 
-#include "dispatch/device_result.hpp"
+#include "backend/device_result.hpp"
 
 namespace tulle {
 namespace {
@@ -33,16 +33,16 @@ std::size_t device_matrix::bytes() const noexcept {
 device_ref device_matrix::ref() const& {
   if (!ref_.view)
     fail(errc::bad_structure, "device_matrix: nothing has been put into it");
-  return {ref_};
+  return {ref_, where_};
 }
 
-void device_matrix::check(tulle::format f, type_tag t) const {
-  if (ref().matrix.format != f || ref_.type != t)
-    fail(errc::unsupported, "device_matrix: a view of %s of %s is wanted, this is a %s of %s",
-         name(f), name(t), name(ref_.format), name(ref_.type));
+void device_matrix::check(tulle::format f, type_tag t, tulle::space s) const {
+  if (ref().matrix.format != f || ref_.type != t || ref_.space != s)
+    fail(errc::unsupported, "device_matrix: a view of %s of %s in %s memory is wanted, this is a %s of %s in %s memory",
+         name(f), name(t), name(s), name(ref_.format), name(ref_.type), name(ref_.space));
 }
 
-device_matrix upload(matrix_ref a, cuda const& where) {
+device_matrix upload(matrix_ref a, device const& where) {
   if (a.space != space::host)
     fail(errc::unsupported, "upload: the %s is on a device already", name(a.format));
   if (!is_built(a.format, a.type))
@@ -56,53 +56,56 @@ device_matrix upload(matrix_ref a, cuda const& where) {
     return d.blocks_.back().data();
   });
   d.ref_ = a;
-  d.ref_.space = space::device;
+  d.ref_.space = space_of(where);
   d.ref_.view = d.view_.get();
   d.ref_.serial = detail::new_serial();
   return d;
 }
 
-device_matrix convert(device_ref const& a, layout const& to, cuda const& where) {
+device_matrix convert(device_ref const& a, layout const& to, device const& where) {
   matrix_ref const& from = a.matrix;
   if (!is_built(from.format, from.type) || !is_built(to.format, from.type))
     fail(errc::unsupported, "convert: %s to %s is not built for %s", name(from.format),
          name(to.format), name(from.type));
   dispatch::check_present("convert", from);
-  if (from.space != space::device)
-    fail(errc::unsupported, "convert: the %s is not on a device; see upload()", name(from.format));
+  if (from.space != space_of(where))
+    fail(errc::unsupported, "convert: the %s is in %s memory, the policy is %s; see upload()",
+         name(from.format), name(from.space), name(where.backend));
   auto const& ops = dispatch::ops(to.format, from.type);
   auto const options = std::make_unique<std::byte[]>(ops.options_bytes);
   ops.options(to.options, options.get());
+  backend_table const& there = device_table(where.backend);
   auto const conversions = [&](tulle::format f) {
-    return loaded_cuda().convert(static_cast<int>(f), static_cast<int>(from.type));
+    return there.convert ? there.convert(static_cast<int>(f), static_cast<int>(from.type))
+                         : nullptr;
   };
   auto const make = [&](tulle::format f, auto&& run) {
-    return dispatch::device_maker::make("convert", f, from.type, where, run);
+    return detail::device_maker::make("convert", f, from.type, where, run);
   };
   device_matrix csr;
   void const* view = from.view;
   if (from.format != format::csr) {
-    cuda_conversion const* const back = conversions(from.format);
+    conversion const* const back = conversions(from.format);
     if (!back || !back->to_csr)
       fail(errc::unsupported, "convert: no %s of %s is turned to csr on a device; see download()",
            name(from.format), name(from.type));
-    csr = make(format::csr, [&](cuda_result const& result, void* made) {
+    csr = make(format::csr, [&](result_memory const& result, void* made) {
       return back->to_csr(from.view, result, made);
     });
     if (to.format == format::csr)
       return csr;
     view = csr.ref().matrix.view;
   }
-  cuda_conversion const* const there = conversions(to.format);
-  if (!there)
+  conversion const* const from_csr = conversions(to.format);
+  if (!from_csr)
     fail(errc::unsupported, "convert: no %s of %s is made on a device; convert() on the host",
          name(to.format), name(from.type));
-  return make(to.format, [&](cuda_result const& result, void* made) {
-    return there->from_csr(view, options.get(), result, made);
+  return make(to.format, [&](result_memory const& result, void* made) {
+    return from_csr->from_csr(view, options.get(), result, made);
   });
 }
 
-device_matrix convert(device_matrix const& a, layout const& to, cuda const& where) {
+device_matrix convert(device_matrix const& a, layout const& to, device const& where) {
   return convert(a.ref(), to, where);
 }
 device_matrix convert(device_matrix const& a, layout const& to) {
