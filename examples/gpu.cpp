@@ -6,8 +6,8 @@
 #include <vector>
 
 int main() {
-  if (tulle::devices(backend::cuda).empty()) {
-    std::printf("no GPU here: %s\n", tulle::backend_state(backend::cuda).c_str());
+  if (tulle::devices(tulle::backend::cuda).empty()) {
+    std::printf("no GPU here: %s\n", tulle::backend_state(tulle::backend::cuda).c_str());
     return 0;
   }
   auto const a = tulle::generate("poisson2d5:1000");

@@ -69,7 +69,7 @@ contestant make_there(std::shared_ptr<device_matrix> const& csr_there, layout co
   c.watch = watch;
   c.run = [csr_there, f, kept] {
     kept->matrix = device_matrix();
-    kept->matrix = convert(*csr_there, f, {.memory = kept->memory.get()});
+    kept->matrix = convert(*csr_there, f, cuda{.memory = kept->memory.get()});
   };
   c.run();
   c.bytes = c.peak_bytes = kept->matrix.bytes();

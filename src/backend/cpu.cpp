@@ -3,24 +3,56 @@
 // The cpu's table: kernels of the instruction set in use.
 #include "backend/cpu.hpp"
 
+#include "backend/cells.hpp"
 #include "backend/host.hpp"
 #include "backend/tables.hpp"
 
 namespace tulle {
+
+#define TULLE_CELLS_OF CPU
+#define TULLE_CELLS_CONVERT 0
+namespace simd::baseline {
+#include "backend/cells.inc"
+}
+#ifdef __x86_64__
+namespace simd::avx2 {
+#include "backend/cells.inc"
+}
+namespace simd::avx512 {
+#include "backend/cells.inc"
+}
+#endif
+#undef TULLE_CELLS_CONVERT
+#undef TULLE_CELLS_OF
+
 namespace {
 
-spmv_kernel const* spmv(int f, int type) {
-  return cpu_spmv(active_isa(), static_cast<format>(f), static_cast<type_tag>(type));
+kernel_row const& row_of(format f) {
+#ifdef __x86_64__
+  static kernel_row const* const sets[isa_count] = {simd::baseline::cells, simd::avx2::cells,
+                                                    simd::avx512::cells};
+#else
+  static kernel_row const* const sets[isa_count] = {simd::baseline::cells};
+#endif
+  return sets[static_cast<std::size_t>(active_isa())][static_cast<std::size_t>(f)];
 }
-spmm_kernel const* spmm(int f, int type) {
-  return cpu_spmm(active_isa(), static_cast<format>(f), static_cast<type_tag>(type));
-}
+
 outcome describe(int, device_properties& to) {
   return host::describe(to, name(active_isa()));
 }
 
 } // namespace
 
-constexpr backend_table cpu_table = host::table(backend::cpu, describe, spmv, spmm);
+spmv_kernel const* cpu_spmv(format f, type_tag t) {
+  return row_of(f).spmv[static_cast<std::size_t>(t)];
+}
+spmm_kernel const* cpu_spmm(format f, type_tag t) {
+  return row_of(f).spmm[static_cast<std::size_t>(t)];
+}
+
+constexpr backend_table cpu_table = host::table(
+    backend::cpu, describe,
+    [](int f, int type) { return cpu_spmv(static_cast<format>(f), static_cast<type_tag>(type)); },
+    [](int f, int type) { return cpu_spmm(static_cast<format>(f), static_cast<type_tag>(type)); });
 
 } // namespace tulle

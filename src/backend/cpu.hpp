@@ -10,8 +10,8 @@
 
 namespace tulle {
 
-/// nullptr where none is built.
-spmv_kernel const* cpu_spmv(isa i, format f, type_tag t);
-spmm_kernel const* cpu_spmm(isa i, format f, type_tag t);
+/// Of the instruction set in use; nullptr where none is built.
+spmv_kernel const* cpu_spmv(format f, type_tag t);
+spmm_kernel const* cpu_spmm(format f, type_tag t);
 
 } // namespace tulle

@@ -38,8 +38,10 @@ device_ref device_matrix::ref() const& {
 
 void device_matrix::check(tulle::format f, type_tag t, tulle::space s) const {
   if (ref().matrix.format != f || ref_.type != t || ref_.space != s)
-    fail(errc::unsupported, "device_matrix: a view of %s of %s in %s memory is wanted, this is a %s of %s in %s memory",
-         name(f), name(t), name(s), name(ref_.format), name(ref_.type), name(ref_.space));
+    fail(
+        errc::unsupported,
+        "device_matrix: a view of %s of %s in %s memory is wanted, this is a %s of %s in %s memory",
+        name(f), name(t), name(s), name(ref_.format), name(ref_.type), name(ref_.space));
 }
 
 device_matrix upload(matrix_ref a, device const& where) {

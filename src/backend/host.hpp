@@ -94,9 +94,8 @@ void scale_as(V beta, detail::dense_ref const& c, int threads) {
 inline outcome scale(work_place const& at, detail::value_kind kind, void const* beta,
                      detail::dense_ref const& c) {
   if (c.rows != 0 && c.cols != 0)
-    detail::with_value(kind, [&]<class V>(V) {
-      scale_as(*static_cast<V const*>(beta), c, at.threads);
-    });
+    detail::with_value(kind,
+                       [&]<class V>(V) { scale_as(*static_cast<V const*>(beta), c, at.threads); });
   return {};
 }
 
@@ -137,9 +136,11 @@ inline outcome copy_column(work_place const& at, detail::value_kind kind, void* 
 constexpr backend_table table(backend b, outcome (*describe)(int, device_properties&),
                               spmv_kernel const* (*spmv)(int, int),
                               spmm_kernel const* (*spmm)(int, int)) {
-  return {backend_version, b,         count,      describe,    allocate, deallocate, copy,
-          set,             wait,      timer_make, timer_start, timer_stop, timer_drop, scale,
-          conjugate,       copy_column, spmv,     spmm,        nullptr,  nullptr,    nullptr};
+  return {backend_version, b,          count,      describe, allocate,
+          deallocate,      copy,       set,        wait,     timer_make,
+          timer_start,     timer_stop, timer_drop, scale,    conjugate,
+          copy_column,     spmv,       spmm,       nullptr,  nullptr,
+          nullptr};
 }
 
 } // namespace tulle::host

@@ -2,7 +2,6 @@
 
 // The modules of devices: found, loaded once, and asked.
 #include "tulle/core/device.hpp"
-
 #include "tulle/core/error.hpp"
 
 #include "backend/tables.hpp"
@@ -53,8 +52,8 @@ opened open_module(slot const& s) {
     return {nullptr, std::string("no ") + s.title + " module: " + path +
                          " is of another build than this library"};
   if (table->backend != s.which)
-    return {nullptr, std::string("no ") + s.title + " module: " + path + " is for " +
-                         name(table->backend)};
+    return {nullptr,
+            std::string("no ") + s.title + " module: " + path + " is for " + name(table->backend)};
   return {table, ""};
 }
 

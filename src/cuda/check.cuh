@@ -2,41 +2,49 @@
 
 // Failures within the module: thrown by check(), caught where the table begins.
 #pragma once
-#include "cuda/module.hpp"
+#include "backend/backend.hpp"
 
+#include <cstdio>
 #include <cuda_runtime.h>
 
 namespace tulle::simt {
 
 struct failure {
-  cuda_status status;
+  outcome came_to;
 };
+
+/// What failed and why, in the words "what: why".
+inline outcome worded(outcome::kind code, char const* what, char const* why) {
+  static thread_local char text[512]; // as long as the outcome that points at it is looked at
+  std::snprintf(text, sizeof text, "%s: %s", what, why);
+  return {code, errc::backend, text};
+}
 
 inline void check(cudaError_t error, char const* call) {
   if (error == cudaSuccess)
     return;
   cudaGetLastError(); // else the next call that looks there finds it again
-  throw failure{{error == cudaErrorMemoryAllocation ? cuda_status::no_memory : cuda_status::failed,
-                 call, cudaGetErrorString(error)}};
+  throw failure{worded(error == cudaErrorMemoryAllocation ? outcome::no_memory : outcome::failed,
+                       call, cudaGetErrorString(error))};
 }
 /// TULLE_CUDA(cudaMemsetAsync, arguments...): the call, and a failure that names it.
 #define TULLE_CUDA(function, ...) ::tulle::simt::check(function(__VA_ARGS__), #function)
 
 /// For what a format's kernel does not do: refuse("csr5", "transposed products have no kernel").
 [[noreturn]] inline void refuse(char const* format, char const* why) {
-  throw failure{{cuda_status::unsupported, format, why}};
+  throw failure{worded(outcome::unsupported, format, why)};
 }
 
-/// f(), with what it throws as a status.
+/// f(), with what it throws as an outcome.
 template <class F>
-cuda_status guarded(F&& f) noexcept {
+outcome guarded(F&& f) noexcept {
   try {
     f();
     return {};
   } catch (failure const& e) {
-    return e.status;
+    return e.came_to;
   } catch (...) {
-    return {cuda_status::failed, "tulle", "an exception of unknown kind"};
+    return {outcome::failed, errc::backend, "an exception of unknown kind"};
   }
 }
 

@@ -2,7 +2,7 @@
 
 // Cells of the module's table for dense operands: dense.cu.
 #pragma once
-#include "cuda/module.hpp"
+#include "backend/backend.hpp"
 
 namespace tulle::simt {
 

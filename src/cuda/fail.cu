@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// fail() within the module, for what it shares with the library's headers: guarded() makes a status
-// of it, and the library throws that again.
+// fail() within the module, for what it shares with the library's headers: guarded() makes an
+// outcome of it, and the library throws that again.
 #include "cuda/check.cuh"
 
 #include <cstdarg>
@@ -10,12 +10,12 @@
 namespace tulle {
 
 void fail(errc code, char const* format, ...) {
-  static thread_local char text[512]; // as long as the status that points at it is looked at
+  static thread_local char text[512]; // as long as the outcome that points at it is looked at
   std::va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  throw simt::failure{{cuda_status::refused, "", text, code}};
+  throw simt::failure{{outcome::refused, code, text}};
 }
 
 } // namespace tulle

@@ -123,29 +123,29 @@ __device__ inline void let_next_launch_begin() {
 // A cell calls the file's own prepare(view, plan), fill(view, plan) and
 // spmv(alpha, view, x, beta, y, plan, stream), all of internal linkage.
 #define TULLE_CUDA_SPMV_CELL(tag, V, I, O, format)                                                 \
-  static cuda_status prepare_##format##_##tag(void const* a, plan_view& p, std::size_t& bytes) {   \
+  static outcome prepare_##format##_##tag(void const* a, plan_view& p, std::size_t& bytes) {       \
     return guarded([&] {                                                                           \
       device_guard const on(p.device);                                                             \
-      bytes = prepare(*static_cast<format##_view<V, I, O, space::cuda> const*>(a), p);           \
+      bytes = prepare(*static_cast<format##_view<V, I, O, space::cuda> const*>(a), p);             \
     });                                                                                            \
   }                                                                                                \
-  static cuda_status fill_##format##_##tag(void const* a, plan_view& p) {                          \
+  static outcome fill_##format##_##tag(void const* a, plan_view& p) {                              \
     return guarded([&] {                                                                           \
       device_guard const on(p.device);                                                             \
-      fill(*static_cast<format##_view<V, I, O, space::cuda> const*>(a), p);                      \
+      fill(*static_cast<format##_view<V, I, O, space::cuda> const*>(a), p);                        \
     });                                                                                            \
   }                                                                                                \
-  static cuda_status run_##format##_##tag(spmv_call const& c) {                                    \
+  static outcome run_##format##_##tag(spmv_call const& c) {                                        \
     return guarded([&] {                                                                           \
       device_guard const on(c.plan->device);                                                       \
-      spmv(factor_at<V>(c.alpha), *static_cast<format##_view<V, I, O, space::cuda> const*>(c.a), \
+      spmv(factor_at<V>(c.alpha), *static_cast<format##_view<V, I, O, space::cuda> const*>(c.a),   \
            static_cast<V const*>(c.x), factor_at<V>(c.beta), static_cast<V*>(c.y), *c.plan,        \
            c.stream);                                                                              \
     });                                                                                            \
   }                                                                                                \
-  extern cuda_spmv_kernel const spmv_##format##_##tag;                                             \
-  cuda_spmv_kernel const spmv_##format##_##tag = {prepare_##format##_##tag, fill_##format##_##tag, \
-                                                  run_##format##_##tag};
+  extern spmv_kernel const spmv_##format##_##tag;                                                  \
+  spmv_kernel const spmv_##format##_##tag = {prepare_##format##_##tag, fill_##format##_##tag,      \
+                                             run_##format##_##tag};
 
 /// The kernel for every pair of TULLE_TYPES.
 #define TULLE_INSTANTIATE_CUDA_SPMV(format) TULLE_TYPES(TULLE_CUDA_SPMV_CELL, format)

@@ -3,8 +3,9 @@
 // The module's table: devices, memory, and the kernels that formats.def promises.
 #include "tulle/core/types.hpp"
 
-#include "cuda/conjugate.cuh"
-#include "cuda/scale.cuh"
+#include "backend/cells.hpp"
+#include "cuda/check.cuh"
+#include "cuda/dense.hpp"
 #include "cuda/types.hpp"
 
 #include <cstdio>
@@ -12,17 +13,15 @@
 namespace tulle::simt {
 namespace {
 
-enum : unsigned { NONE, CPU, CUDA, OPENCL = 4 }; // the words of formats.def
-
 cudaStream_t as_stream(void* stream) {
   return static_cast<cudaStream_t>(stream);
 }
 
-cuda_status count(int& devices) {
+outcome count(int& devices) {
   return guarded([&] { TULLE_CUDA(cudaGetDeviceCount, &devices); });
 }
 
-cuda_status describe(int device, cuda_properties& to) {
+outcome describe(int device, device_properties& to) {
   return guarded([&] {
     device_guard const on(device);
     if (device < 0)
@@ -30,9 +29,8 @@ cuda_status describe(int device, cuda_properties& to) {
     cudaDeviceProp p;
     TULLE_CUDA(cudaGetDeviceProperties, &p, device);
     std::snprintf(to.name, sizeof to.name, "%s", p.name);
-    to.major = p.major;
-    to.minor = p.minor;
-    to.multiprocessors = p.multiProcessorCount;
+    std::snprintf(to.architecture, sizeof to.architecture, "sm_%d%d", p.major, p.minor);
+    to.units = p.multiProcessorCount;
     to.l2 = static_cast<std::size_t>(p.l2CacheSize);
     TULLE_CUDA(cudaMemGetInfo, &to.free_memory, &to.memory);
   });
@@ -67,39 +65,39 @@ bool take_whole(std::size_t bytes, void*& to) {
   return is_taken;
 }
 
-cuda_status allocate(int device, void* stream, std::size_t bytes, void*& to) {
+outcome allocate(work_place const& at, std::size_t bytes, void*& to) {
   return guarded([&] {
-    device_guard const on(device);
+    device_guard const on(at.device);
     if (bytes < large_bytes || is_in_pool(bytes) || !take_whole(bytes, to))
-      TULLE_CUDA(cudaMallocAsync, &to, bytes, as_stream(stream));
+      TULLE_CUDA(cudaMallocAsync, &to, bytes, as_stream(at.queue));
   });
 }
 
-cuda_status deallocate(int device, void* stream, void* p) {
+outcome deallocate(work_place const& at, void* p) {
   return guarded([&] {
-    device_guard const on(device);
-    TULLE_CUDA(cudaFreeAsync, p, as_stream(stream));
+    device_guard const on(at.device);
+    TULLE_CUDA(cudaFreeAsync, p, as_stream(at.queue));
   });
 }
 
-cuda_status copy(int device, void* stream, void* to, void const* from, std::size_t bytes) {
+outcome copy(work_place const& at, void* to, void const* from, std::size_t bytes) {
   return guarded([&] {
-    device_guard const on(device);
-    TULLE_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyDefault, as_stream(stream));
+    device_guard const on(at.device);
+    TULLE_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyDefault, as_stream(at.queue));
   });
 }
 
-cuda_status set(int device, void* stream, void* to, unsigned char byte, std::size_t bytes) {
+outcome set(work_place const& at, void* to, unsigned char byte, std::size_t bytes) {
   return guarded([&] {
-    device_guard const on(device);
-    TULLE_CUDA(cudaMemsetAsync, to, byte, bytes, as_stream(stream));
+    device_guard const on(at.device);
+    TULLE_CUDA(cudaMemsetAsync, to, byte, bytes, as_stream(at.queue));
   });
 }
 
-cuda_status synchronize(int device, void* stream) {
+outcome wait(work_place const& at) {
   return guarded([&] {
-    device_guard const on(device);
-    TULLE_CUDA(cudaStreamSynchronize, as_stream(stream));
+    device_guard const on(at.device);
+    TULLE_CUDA(cudaStreamSynchronize, as_stream(at.queue));
   });
 }
 
@@ -107,7 +105,7 @@ struct timer {
   cudaEvent_t begin = nullptr, end = nullptr;
 };
 
-cuda_status timer_make(int device, void*& to) {
+outcome timer_make(int device, void*& to) {
   return guarded([&] {
     device_guard const on(device);
     timer made;
@@ -117,12 +115,12 @@ cuda_status timer_make(int device, void*& to) {
   });
 }
 
-cuda_status timer_start(void* t, void* stream) {
+outcome timer_start(void* t, void* stream) {
   return guarded(
       [&] { TULLE_CUDA(cudaEventRecord, static_cast<timer*>(t)->begin, as_stream(stream)); });
 }
 
-cuda_status timer_stop(void* t, void* stream, double& seconds) {
+outcome timer_stop(void* t, void* stream, double& seconds) {
   return guarded([&] {
     timer const& two = *static_cast<timer*>(t);
     TULLE_CUDA(cudaEventRecord, two.end, as_stream(stream));
@@ -133,7 +131,7 @@ cuda_status timer_stop(void* t, void* stream, double& seconds) {
   });
 }
 
-cuda_status timer_drop(void* t) {
+outcome timer_drop(void* t) {
   return guarded([&] {
     timer const two = *static_cast<timer*>(t);
     delete static_cast<timer*>(t);
@@ -142,89 +140,72 @@ cuda_status timer_drop(void* t) {
   });
 }
 
-#define TULLE_SCALE(tag, V, I, O)                                                                  \
-  case type_tag::tag:                                                                              \
-    check_aligned(static_cast<V const*>(y));                                                       \
-    return scale(factor_at<V>(beta), static_cast<V*>(y), n, stream);
-cuda_status scale_as(int device, void* stream, int type, void const* beta, void* y, std::size_t n) {
-  return guarded([&] {
-    device_guard const on(device);
-    switch (static_cast<type_tag>(type)) { TULLE_KERNEL_TYPES(TULLE_SCALE) }
-  });
-}
-
-#define TULLE_CONJUGATE(tag, V, I, O)                                                              \
-  case type_tag::tag:                                                                              \
-    return conjugate_dense<V>(from, to, stream);
-cuda_status conjugate_as(int device, void* stream, int type, detail::dense_ref const& from,
-                         detail::dense_ref const& to) {
-  return guarded([&] {
-    device_guard const on(device);
-    switch (static_cast<type_tag>(type)) { TULLE_KERNEL_TYPES(TULLE_CONJUGATE) }
-  });
-}
-
 } // namespace
 
-#define TULLE_DECLARE(tag, V, I, O, format)                                                        \
-  extern cuda_spmv_kernel const spmv_##format##_##tag;                                             \
-  extern cuda_conversion const convert_##format##_##tag __attribute__((weak));
-#define TULLE_EACH_every(X, ...) TULLE_TYPES(X, __VA_ARGS__)
-#define TULLE_EACH_basic(X, ...) TULLE_ALL_TYPES(X, __VA_ARGS__)
-#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_EACH_##types(TULLE_DECLARE, name)
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
-#define TULLE_DECLARE_SPGEMM(tag, V, I, O) extern cuda_spgemm_kernel const spgemm_csr_##tag;
-TULLE_ALL_TYPES(TULLE_DECLARE_SPGEMM)
+#define TULLE_CELLS_OF CUDA
+#define TULLE_CELLS_CONVERT 1
+#include "backend/cells.inc"
+#undef TULLE_CELLS_CONVERT
+#undef TULLE_CELLS_OF
+
+#define TULLE_DECLARE(tag, V, I, O) extern product_kernel const product_##tag;
+TULLE_ALL_TYPES(TULLE_DECLARE)
+#undef TULLE_DECLARE
+#define TULLE_DECLARE(tag, V, I, O) extern dynamic_kernel const dynamic_##tag;
+TULLE_TYPES(TULLE_DECLARE)
+#undef TULLE_DECLARE
 
 namespace {
 
-struct row {
-  cuda_spmv_kernel const* cell[type_count];
-};
-#define TULLE_CELL(tag, V, I, O, format, backends)                                                 \
-  ((backends)&CUDA) != 0 ? &spmv_##format##_##tag : nullptr,
-#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_EACH_##types(TULLE_CELL, name, spmv)}},
-constexpr row kernels[] = {
-#include "tulle/format/formats.def"
-};
-#undef TULLE_FORMAT
-
-cuda_spmv_kernel const* spmv(int format, int type) {
-  return kernels[format].cell[type];
+spmv_kernel const* spmv(int format, int type) {
+  return cells[format].spmv[type];
+}
+spmm_kernel const* spmm(int format, int type) {
+  return cells[format].spmm[type];
+}
+conversion const* convert(int format, int type) {
+  return cells[format].convert[type];
 }
 
-// A conversion is there where its file is: src/cuda/convert/<format>.cu.
-struct conversions {
-  cuda_conversion const* cell[type_count];
-};
-#define TULLE_CONVERSION(tag, V, I, O, format) &convert_##format##_##tag,
-#define TULLE_FORMAT(name, types, spmv, spmm) {{TULLE_EACH_##types(TULLE_CONVERSION, name)}},
-conversions const all_conversions[] = {
-#include "tulle/format/formats.def"
-};
-#undef TULLE_FORMAT
-
-cuda_conversion const* convert(int format, int type) {
-  return all_conversions[format].cell[type];
+#define TULLE_CELL(tag, V, I, O) &product_##tag,
+constexpr product_kernel const* products[type_count] = {TULLE_ALL_TYPES(TULLE_CELL)};
+#undef TULLE_CELL
+product_kernel const* spgemm(int type) {
+  return products[type];
 }
 
-#define TULLE_SPGEMM(tag, V, I, O)                                                                 \
-  case type_tag::tag:                                                                              \
-    return &spgemm_csr_##tag;
-cuda_spgemm_kernel const* spgemm(int type) {
-  switch (static_cast<type_tag>(type)) { TULLE_ALL_TYPES(TULLE_SPGEMM) }
-  return nullptr;
+#define TULLE_CELL(tag, V, I, O) &dynamic_##tag,
+constexpr dynamic_kernel const* dynamics[type_count] = {TULLE_TYPES(TULLE_CELL)};
+#undef TULLE_CELL
+dynamic_kernel const* dynamic(int type) {
+  return dynamics[type];
 }
 
-constexpr cuda_module table = {
-    cuda_module_version, count,      describe,     allocate, deallocate, copy,   set,
-    synchronize,         scale_as,   conjugate_as, spmv,     convert,    spgemm, timer_make,
-    timer_start,         timer_stop, timer_drop};
+constexpr backend_table table = {backend_version,
+                                 backend::cuda,
+                                 count,
+                                 describe,
+                                 allocate,
+                                 deallocate,
+                                 copy,
+                                 set,
+                                 wait,
+                                 timer_make,
+                                 timer_start,
+                                 timer_stop,
+                                 timer_drop,
+                                 scale_there,
+                                 conjugate_there,
+                                 copy_column_there,
+                                 spmv,
+                                 spmm,
+                                 convert,
+                                 spgemm,
+                                 dynamic};
 
 } // namespace
 } // namespace tulle::simt
 
-extern "C" __attribute__((visibility("default"))) tulle::cuda_module const* tulle_cuda_module() {
+extern "C" __attribute__((visibility("default"))) tulle::backend_table const* tulle_backend() {
   return &tulle::simt::table;
 }

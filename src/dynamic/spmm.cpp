@@ -12,6 +12,7 @@
 #include "dynamic/rows.hpp"
 #include "kernel/spmm.hpp"
 #include "op/dense_operands.hpp"
+#include "op/kernel_plan.hpp"
 
 #include <algorithm>
 
@@ -70,13 +71,12 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto const isa = static_cast<std::size_t>(active_isa());
   auto const type = static_cast<std::size_t>(type_of<V, I, I>::value);
   spmm_kernel const& kernel = *spmm_table[isa][type];
-  std::size_t const bytes = kernel.prepare(&a, b, c, p);
-  if (bytes > where.workspace_limit)
-    fail(errc::out_of_memory, "spmm: %zu bytes of workspace wanted, the limit is %zu", bytes,
-         where.workspace_limit);
+  std::size_t bytes = 0;
+  check(kernel.prepare(&a, b, c, p, bytes), "spmm");
+  detail::check_workspace("spmm", bytes, where.workspace_limit);
   array<std::byte> work(bytes, where.memory);
   p.work = work.data();
-  kernel.run({&alpha, &a, b, &beta, c, &p});
+  check(kernel.run({&alpha, &a, b, &beta, c, &p}), "spmm");
 }
 
 #define TULLE_SPMM(tag, V, I, O)                                                                   \

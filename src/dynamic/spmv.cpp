@@ -8,11 +8,12 @@
 #include "tulle/core/machine.hpp"
 #include "tulle/core/types.hpp"
 
-#include "dispatch/format.hpp"
 #include "backend/cpu.hpp"
+#include "dispatch/format.hpp"
 #include "dynamic/rows.hpp"
 #include "dynamic/sizes.hpp"
 #include "kernel/spmv.hpp"
+#include "op/kernel_plan.hpp"
 #include "op/operands.hpp"
 
 #include <algorithm>
@@ -95,13 +96,12 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
     p.threads = detail::threads_for(
         static_cast<std::size_t>(s.a.entries) + static_cast<std::size_t>(a.rows), where.threads);
     p.streaming = detail::passes_cache_by(s.a.entries, sizeof(V) + sizeof(I), p.threads);
-    std::size_t const bytes = kernel.prepare(view, p);
-    if (bytes > rest.workspace_limit)
-      fail(errc::out_of_memory, "spmv: %zu bytes of workspace wanted, the limit is %zu", bytes,
-           rest.workspace_limit);
+    std::size_t bytes = 0;
+    check(kernel.prepare(view, p, bytes), "spmv");
+    detail::check_workspace("spmv", bytes, rest.workspace_limit);
     array<std::byte> work(bytes, where.memory);
     p.work = work.data();
-    kernel.run({&alpha, view, x.data(), &beta, y.data(), &p});
+    check(kernel.run({&alpha, view, x.data(), &beta, y.data(), &p}), "spmv");
   };
   isa const set = active_isa();
   constexpr type_tag type = type_of<V, I, I>::value;
@@ -112,7 +112,7 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
     if (dispatch::overlaps(dispatch::arrays_of(matrix_ref(c)), y.data(), y.data() + y.size()))
       fail(errc::bad_structure, "spmv: y overlaps the arrays of A");
     p.done = a.pending_ptr ? &done : nullptr;
-    run(*cpu_spmv(set, format::csr, type), &c, rest);
+    run(*cpu_spmv(format::csr, type), &c, rest);
   };
   if (!dynamic::with_csr(a, none, where, with_csr))
     run(*table[static_cast<std::size_t>(set)][static_cast<std::size_t>(type)], &a, where);

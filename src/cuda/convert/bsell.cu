@@ -25,7 +25,7 @@ private:
     self.held_.push_back(std::make_unique<scratch<std::byte>>(bytes, self.how_.stream));
     return self.held_.back()->get();
   }
-  cuda_result how_;
+  result_memory how_;
   std::vector<std::unique_ptr<scratch<std::byte>>> held_;
 };
 
@@ -73,7 +73,7 @@ I* sliced_order(bcsr_view<V, I, O, space::cuda> const& b, bsell_options const& o
 
 template <class V, class I, class O>
 bsell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bsell_options o,
-                                            result const& to) {
+                                          result const& to) {
   void* const stream = to.stream();
   o = detail::checked_bsell_options<V>(o);
   canonical<V, I, O> const canon(a, stream);

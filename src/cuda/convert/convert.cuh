@@ -16,8 +16,8 @@ namespace tulle::simt {
 /// Device memory that the caller owns, and the stream that fills it.
 class result {
 public:
-  explicit result(cuda_result const& to) : to_(to) {}
-  void* stream() const { return to_.stream; }
+  explicit result(result_memory const& to) : to_(to) {}
+  void* stream() const { return to_.queue; }
   /// Room for n elements; nullptr for none.
   template <class T>
   T* take(std::size_t n) const {
@@ -25,7 +25,7 @@ public:
       return nullptr;
     void* const p = to_.take(to_.owner, checked_mul(n, sizeof(T), "an array"));
     if (!p)
-      throw failure{{cuda_status::no_memory, "convert", "no device memory for the result"}};
+      throw failure{worded(outcome::no_memory, "convert", "no device memory for the result")};
     return static_cast<T*>(p);
   }
   /// Gives back all that was taken so far.
@@ -60,7 +60,7 @@ public:
   }
 
 private:
-  cuda_result const& to_;
+  result_memory const& to_;
 };
 
 /// The last of n + 1 pointers. Waits for it.
@@ -74,35 +74,34 @@ std::size_t last_of(O const* ptr, std::size_t n, void* stream) {
 // A cell calls the file's own from_csr(view, options, result), and to_csr(view, result) where it
 // has that, of internal linkage; each returns a view.
 #define TULLE_CUDA_FROM_CSR(tag, V, I, O, format)                                                  \
-  static cuda_status from_csr_##format##_##tag(void const* a, void const* options,                 \
-                                               cuda_result const& to, void* view) {                \
+  static outcome from_csr_##format##_##tag(void const* a, void const* options,                     \
+                                           result_memory const& to, void* view) {                  \
     return guarded([&] {                                                                           \
       device_guard const on(to.device);                                                            \
       scratch_limit const limit(to.workspace_limit);                                               \
-      new (view) format##_view<V, I, O, space::cuda>(                                            \
+      new (view) format##_view<V, I, O, space::cuda>(                                              \
           from_csr(*static_cast<device_csr<V, I, O> const*>(a),                                    \
                    *static_cast<format##_options const*>(options), result(to)));                   \
     });                                                                                            \
   }
 #define TULLE_CUDA_TO_CSR(tag, V, I, O, format)                                                    \
-  static cuda_status to_csr_##format##_##tag(void const* a, cuda_result const& to, void* csr) {    \
+  static outcome to_csr_##format##_##tag(void const* a, result_memory const& to, void* csr) {      \
     return guarded([&] {                                                                           \
       device_guard const on(to.device);                                                            \
       scratch_limit const limit(to.workspace_limit);                                               \
       new (csr) device_csr<V, I, O>(                                                               \
-          to_csr(*static_cast<format##_view<V, I, O, space::cuda> const*>(a), result(to)));      \
+          to_csr(*static_cast<format##_view<V, I, O, space::cuda> const*>(a), result(to)));        \
     });                                                                                            \
   }
 #define TULLE_CUDA_ONE_WAY(tag, V, I, O, format)                                                   \
   TULLE_CUDA_FROM_CSR(tag, V, I, O, format)                                                        \
-  extern cuda_conversion const convert_##format##_##tag;                                           \
-  cuda_conversion const convert_##format##_##tag = {from_csr_##format##_##tag, nullptr};
+  extern conversion const convert_##format##_##tag;                                                \
+  conversion const convert_##format##_##tag = {from_csr_##format##_##tag, nullptr};
 #define TULLE_CUDA_BOTH_WAYS(tag, V, I, O, format)                                                 \
   TULLE_CUDA_FROM_CSR(tag, V, I, O, format)                                                        \
   TULLE_CUDA_TO_CSR(tag, V, I, O, format)                                                          \
-  extern cuda_conversion const convert_##format##_##tag;                                           \
-  cuda_conversion const convert_##format##_##tag = {from_csr_##format##_##tag,                     \
-                                                    to_csr_##format##_##tag};
+  extern conversion const convert_##format##_##tag;                                                \
+  conversion const convert_##format##_##tag = {from_csr_##format##_##tag, to_csr_##format##_##tag};
 
 /// The conversion for every pair of TULLE_TYPES; for every one of types.def; with the way back.
 #define TULLE_INSTANTIATE_CUDA_CONVERT(format) TULLE_TYPES(TULLE_CUDA_ONE_WAY, format)

@@ -55,13 +55,13 @@ workspace<V, I> work_for(matrix<V, I>& m, std::size_t n) {
     std::size_t room = 0;
     I const* const none = nullptr;
     I* const to = nullptr;
-    order_by(m.rows, static_cast<I>(most), none, none, to, to, nullptr, room, m.o.stream);
+    order_by(m.rows, static_cast<I>(most), none, none, to, to, nullptr, room, m.o.queue);
     carver size;
     workspace<V, I>(size, most, room);
     m.work = m.take(size.used(), 1);
     m.counted = most;
     m.room_bytes = room;
-    count_up(m.work.template as<I>(), most, m.o.stream);
+    count_up(m.work.template as<I>(), most, m.o.queue);
   }
   carver c(m.work.template as<char>());
   return workspace<V, I>(c, m.counted, m.room_bytes);
@@ -179,7 +179,7 @@ void has_changed(matrix<V, I>& m, std::size_t fresh, std::size_t removed) {
 
 /// Bytes of a batch from the host; what is on the device stays there.
 template <class T>
-T const* there(cuda_batch const& b, void const* from, T* to, void* stream) {
+T const* there(dynamic_batch const& b, void const* from, T* to, void* stream) {
   if (!b.on_host || !from)
     return static_cast<T const*>(from);
   TULLE_CUDA(cudaMemcpyAsync, to, from, b.n * sizeof(T), cudaMemcpyHostToDevice,
@@ -305,7 +305,7 @@ void make_lists(matrix<V, I>& m, std::size_t n) {
     return;
   auto const a = m.view();
   TULLE_CUDA(cudaMemsetAsync, a.lists.counts, 0, sizeof(list_counts), m.stream());
-  each(static_cast<std::size_t>(m.rows), m.o.stream,
+  each(static_cast<std::size_t>(m.rows), m.o.queue,
        [a] __device__(std::size_t i) { a.list_again(i); });
 }
 
@@ -332,7 +332,7 @@ void insert_sorted(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V
 }
 
 template <class V, class I>
-void change(matrix<V, I>& m, cuda_batch const& given) {
+void change(matrix<V, I>& m, dynamic_batch const& given) {
   if (given.n == 0)
     return;
   narrow<I>(given.n, "number of entries in a batch");
@@ -378,7 +378,7 @@ void change(matrix<V, I>& m, cuda_batch const& given) {
   template growth growth_of(matrix<V, I> const&);                                                  \
   template void make_lists(matrix<V, I>&, std::size_t);                                            \
   template void add_tables(matrix<V, I>&, int);                                                    \
-  template void change(matrix<V, I>&, cuda_batch const&);                                          \
+  template void change(matrix<V, I>&, dynamic_batch const&);                                       \
   template void insert_sorted(matrix<V, I>&, std::size_t, I const*, I const*, V const*);
 TULLE_TYPES(TULLE_CHANGE)
 

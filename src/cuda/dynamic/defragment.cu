@@ -69,7 +69,7 @@ struct copy_room {
       m.row_ptr = m.take(rows + 1, sizeof(I));
     std::size_t bytes = 0;
     I* const none = nullptr;
-    sum_up(static_cast<I const*>(none), none, rows + 1, nullptr, bytes, m.o.stream);
+    sum_up(static_cast<I const*>(none), none, rows + 1, nullptr, bytes, m.o.queue);
     if (m.scan.bytes() < bytes)
       m.scan = m.take(bytes, 1);
   }
@@ -81,12 +81,12 @@ void gather(matrix<V, I>& m, copy_room<V, I>& room) {
   auto const rows = static_cast<std::size_t>(m.rows);
   std::size_t bytes = m.scan.bytes();
   sum_up(static_cast<I const*>(m.length.template as<I>()), m.row_ptr.template as<I>(), rows + 1,
-         m.scan.template as<void>(), bytes, m.o.stream); // of lengths and a 0
+         m.scan.template as<void>(), bytes, m.o.queue); // of lengths and a 0
   std::size_t const blocks = ceil_div<std::size_t>(m.entries, share);
   launch(first_rows_kernel<I, I>, ceil_div<std::size_t>(blocks + 1, row_threads), row_threads,
-         m.o.stream, m.rows, static_cast<I const*>(m.row_ptr.template as<I>()),
+         m.o.queue, m.rows, static_cast<I const*>(m.row_ptr.template as<I>()),
          room.first_row.template as<I>(), blocks, std::size_t{share});
-  launch(gather_kernel<V, I>, blocks, tile_threads, m.o.stream, m.view(),
+  launch(gather_kernel<V, I>, blocks, tile_threads, m.o.queue, m.view(),
          static_cast<I const*>(room.first_row.template as<I>()), room.col.template as<I>(),
          room.val.template as<V>());
   std::swap(m.capacity, room.capacity);
@@ -100,8 +100,8 @@ void gather(matrix<V, I>& m, copy_room<V, I>& room) {
 /// many entries are none any more: they leave holes. What can fail comes before the first change.
 template <class V, class I>
 std::size_t order_rows(matrix<V, I>& m, bool combine) {
-  scratch<I> const first_row(ceil_div<std::size_t>(m.entries, few) + 1, m.o.stream);
-  counter const removed(m.o.stream);
+  scratch<I> const first_row(ceil_div<std::size_t>(m.entries, few) + 1, m.o.queue);
+  counter const removed(m.o.queue);
   auto others = find_long_rows(m);
   merge(m, others, combine);
   order_short_rows(m, first_row.get(), combine, removed.get());

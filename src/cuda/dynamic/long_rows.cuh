@@ -81,7 +81,7 @@ __device__ void note_descent(long_view<V, I> const& a, std::size_t e) {
 template <class V, class I>
 long_rows<V, I> find_long_rows(matrix<V, I> const& m) {
   constexpr int shift = 24; // of entries, above rows
-  void* const s = m.o.stream;
+  void* const s = m.o.queue;
   std::size_t const most = m.entries / few + 1;
   counter const found(s);
   long_rows<V, I> a;
@@ -122,7 +122,7 @@ template <class V, class I>
 void merge(matrix<V, I> const& m, long_rows<V, I>& a, bool combine) {
   if (a.unsorted == 0)
     return;
-  void* const s = m.o.stream;
+  void* const s = m.o.queue;
   auto const v = a.view(m);
   owned const line = m.take(a.unsorted, sizeof(I)), sorted_line = m.take(a.unsorted, sizeof(I));
   owned const col = m.take(a.unsorted, sizeof(I)), sorted_col = m.take(a.unsorted, sizeof(I));
@@ -190,7 +190,7 @@ template <class V, class I>
 void put_back(matrix<V, I> const& m, long_rows<V, I> const& a, unsigned long long* removed) {
   if (a.unsorted == 0)
     return;
-  each(a.n, m.o.stream,
+  each(a.n, m.o.queue,
        [v = a.view(m), fresh = a.fresh.template as<I>(), col = a.to_col.template as<I>(),
         val = a.to_val.template as<V>(), length = m.length.template as<I>(),
         removed] __device__(std::size_t e) {

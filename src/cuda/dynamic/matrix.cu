@@ -64,12 +64,12 @@ void check_csr(device_csr<V, I, I> const& a, void* stream) {
 }
 
 template <class V, class I>
-std::unique_ptr<matrix<V, I>> make(cuda_dynamic_options const& o, device_csr<V, I, I> const* a,
-                                   cuda_spmv_kernel const* csr) {
+std::unique_ptr<matrix<V, I>> make(dynamic_request const& o, device_csr<V, I, I> const* a,
+                                   spmv_kernel const* csr) {
   auto m = std::make_unique<matrix<V, I>>(o, csr);
   auto const rows = static_cast<std::size_t>(m->rows);
   if (a && rows != 0)
-    check_csr(*a, o.stream);
+    check_csr(*a, o.queue);
   m->length = m->take(rows + 1, sizeof(I));
   m->first = m->take(rows + 1, sizeof(I));
   m->found = m->take(2, sizeof(findings));
@@ -147,8 +147,8 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
     if (!m.compact && f.pairs.share != 0) {
       multiply_pairs(m, f, stream, alpha, x, beta, y);
     } else {
-      cuda_status const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
-      if (s.code != cuda_status::fine)
+      outcome const s = m.csr->run({&alpha, &a, x, &beta, y, &m.how, stream});
+      if (s.code != outcome::fine)
         throw failure{s};
     }
     std::size_t const overflow = m.entries - m.in_first;
@@ -162,8 +162,8 @@ void multiply(matrix<V, I>& m, void* stream, V alpha, V const* x, V beta, V* y) 
 }
 
 template <class V, class I>
-cuda_dynamic_shape shape(matrix<V, I> const& m) {
-  cuda_dynamic_shape s{m.entries, m.capacity, static_cast<std::size_t>(m.levels), 0, m.compact};
+dynamic_facts shape(matrix<V, I> const& m) {
+  dynamic_facts s{m.entries, m.capacity, static_cast<std::size_t>(m.levels), 0, m.compact};
   for (owned const* o :
        {&m.length, &m.first, &m.marks, &m.lists, &m.pairs, &m.further, &m.col, &m.val, &m.found,
         &m.tallies, &m.work, &m.row_ptr, &m.scan, &m.plan, &m.dense_plan})
@@ -201,7 +201,7 @@ template <class V, class I>
 void take_pointers(matrix<V, I>& m, I const* row_ptr) {
   auto const rows = static_cast<std::size_t>(m.rows);
   copy(m.first.template as<I>(), row_ptr, rows + 1, m.stream());
-  each(rows + 1, m.o.stream,
+  each(rows + 1, m.o.queue,
        [row_ptr, rows, length = m.length.template as<I>()] __device__(std::size_t i) {
          length[i] = i < rows ? row_ptr[i + 1] - row_ptr[i] : I(0);
        });
@@ -209,18 +209,18 @@ void take_pointers(matrix<V, I>& m, I const* row_ptr) {
 
 template <class V, class I>
 void merge(matrix<V, I>& m, device_csr<V, I, I> const& b) {
-  canonical<V, I, I> const c(b, m.o.stream);
+  canonical<V, I, I> const c(b, m.o.queue);
   auto const n = static_cast<std::size_t>(c.view.nnz);
   if (n == 0)
     return;
-  scratch<I> const row(n, m.o.stream);
-  expand_rows(c.view.rows, c.view.nnz, c.view.row_ptr, row.get(), m.o.stream);
+  scratch<I> const row(n, m.o.queue);
+  expand_rows(c.view.rows, c.view.nnz, c.view.row_ptr, row.get(), m.o.queue);
   I const* col = c.view.col;
   V const* val = c.view.val;
   auto const* const pool = m.col.template as<I>();
   bool const is_own = col >= pool && col < pool + m.capacity; // of freeze(): the pool may move
-  scratch<I> const own_col(is_own ? n : 0, m.o.stream);
-  scratch<V> const own_val(is_own ? n : 0, m.o.stream);
+  scratch<I> const own_col(is_own ? n : 0, m.o.queue);
+  scratch<V> const own_val(is_own ? n : 0, m.o.queue);
   if (is_own) {
     copy(own_col.get(), col, n, m.stream());
     copy(own_val.get(), val, n, m.stream());
@@ -235,15 +235,15 @@ void merge(matrix<V, I>& m, device_csr<V, I, I> const& b) {
 
 template <class V, class I>
 void make_plan(matrix<V, I>& m) {
-  auto const check = [](cuda_status const& s) {
-    if (s.code != cuda_status::fine)
+  auto const check = [](outcome const& s) {
+    if (s.code != outcome::fine)
       throw failure{s};
   };
   auto const a = m.as_csr();
   std::size_t bytes = 0;
   m.how = {};
   m.how.device = m.o.device;
-  m.how.stream = m.o.stream;
+  m.how.stream = m.o.queue;
   m.how.info[longest_line] = static_cast<std::int64_t>(m.longest);
   check(m.csr->prepare(&a, m.how, bytes));
   if (bytes > m.plan.bytes())
@@ -295,10 +295,10 @@ pool_arrays grow(matrix<V, I>& m, std::size_t places) {
   template void take_pointers(matrix<V, I>&, I const*);                                            \
   template void merge(matrix<V, I>&, device_csr<V, I, I> const&);                                  \
   template void make_plan(matrix<V, I>&);                                                          \
-  extern cuda_spmv_kernel const spmv_csr_##tag;                                                    \
-  extern cuda_spgemm_kernel const spgemm_csr_##tag;                                                \
-  extern cuda_dynamic_kernel const dynamic_##tag;                                                  \
-  cuda_dynamic_kernel const dynamic_##tag =                                                        \
+  extern spmv_kernel const spmv_csr_##tag;                                                         \
+  extern typed_product const spgemm_csr_##tag;                                                     \
+  extern dynamic_kernel const dynamic_##tag;                                                       \
+  dynamic_kernel const dynamic_##tag =                                                             \
       cell<V, I>::template table<&spmv_csr_##tag, &spgemm_csr_##tag>();
 
 namespace {
@@ -309,24 +309,26 @@ struct cell {
   using view = device_csr<V, I, I>;
 
   template <class F>
-  static cuda_status on(void* matrix, F const& f) {
+  static outcome on(void* matrix, F const& f) {
     return guarded([&] {
       auto& m = *static_cast<M*>(matrix);
       device_guard const there(m.o.device);
       f(m);
     });
   }
-  template <cuda_spmv_kernel const* csr, cuda_spgemm_kernel const* spgemm>
-  static constexpr cuda_dynamic_kernel table() {
+  template <spmv_kernel const* csr, typed_product const* spgemm>
+  static constexpr dynamic_kernel table() {
     return {
-        [](cuda_dynamic_options const& o, void const* a, void*& made) {
+        [](dynamic_request const& o, void const* a, void*& made) {
           return guarded([&] {
             device_guard const there(o.device);
             made = make<V, I>(o, static_cast<view const*>(a), csr).release();
           });
         },
         [](void* matrix) { on(matrix, [](M& m) { delete &m; }); },
-        [](void* matrix, cuda_batch const& b) { return on(matrix, [&](M& m) { change(m, b); }); },
+        [](void* matrix, dynamic_batch const& b) {
+          return on(matrix, [&](M& m) { change(m, b); });
+        },
         [](void* matrix, void const* b) {
           return on(matrix, [&](M& m) { merge(m, *static_cast<view const*>(b)); });
         },
@@ -359,9 +361,7 @@ struct cell {
             spmm(m, stream, *static_cast<V const*>(alpha), b, *static_cast<V const*>(beta), c);
           });
         },
-        [](void* matrix, cuda_dynamic_shape& to) {
-          return on(matrix, [&](M& m) { to = shape(m); });
-        }};
+        [](void* matrix, dynamic_facts& to) { return on(matrix, [&](M& m) { to = shape(m); }); }};
   }
 };
 

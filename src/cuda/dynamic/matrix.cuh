@@ -4,10 +4,11 @@
 #pragma once
 #include "tulle/core/narrow.hpp"
 
+#include "backend/backend.hpp"
 #include "cuda/convert/canonical.cuh"
 #include "cuda/dynamic/range.cuh"
 #include "cuda/dynamic/rows.cuh"
-#include "cuda/dynamic/table.hpp"
+#include "cuda/spgemm/kernel.hpp"
 #include "cuda/workspace.cuh"
 
 #include <limits>
@@ -20,12 +21,12 @@ namespace tulle::simt {
 class owned {
 public:
   owned() = default;
-  owned(cuda_memory const& from, std::size_t bytes) : from_(from), bytes_(bytes) {
+  owned(growing_memory const& from, std::size_t bytes) : from_(from), bytes_(bytes) {
     if (bytes == 0)
       return;
     p_ = from.take(from.owner, bytes);
     if (!p_)
-      throw failure{{cuda_status::no_memory, "dynamic_csr", "no device memory"}};
+      throw failure{worded(outcome::no_memory, "dynamic_csr", "no device memory")};
   }
   explicit owned(std::unique_ptr<growing_range> range)
       : p_(range->data()), bytes_(range->bytes()), range_(std::move(range)) {}
@@ -56,7 +57,7 @@ private:
     std::swap(bytes_, other.bytes_);
     std::swap(range_, other.range_);
   }
-  cuda_memory from_{};
+  growing_memory from_{};
   void* p_ = nullptr;
   std::size_t bytes_ = 0;
   std::unique_ptr<growing_range> range_;
@@ -144,7 +145,7 @@ paired_entries<V, I> lay_pairs(carver& c, I share, bool by_rows, I const* first_
 
 template <class V, class I>
 struct matrix {
-  cuda_dynamic_options o;
+  dynamic_request o;
   I rows, cols;
   std::size_t entries = 0;
   std::size_t capacity = 0; // places of the pool
@@ -186,14 +187,14 @@ struct matrix {
   bool planned = false;
   std::size_t longest = 0; // entries of the row that has most; 0: it is not known
   plan_view how;
-  cuda_spmv_kernel const* csr = nullptr;
+  spmv_kernel const* csr = nullptr;
   owned dense_plan; // the same of products with dense matrices, for one B
   bool dense_planned = false;
   plan_view dense_how;
   detail::dense_ref dense_b;
   cudaEvent_t order = nullptr;
 
-  cudaStream_t stream() const { return static_cast<cudaStream_t>(o.stream); }
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(o.queue); }
   std::size_t pitch() const { return (static_cast<std::size_t>(rows) + 31) / 32 * 32; }
   fragments<V, I> view() const {
     carver of_rows(marks.as<char>()), of_lists(lists.as<char>()), of_pairs(pairs.as<char>());
@@ -234,12 +235,12 @@ struct matrix {
     if (!o.maps)
       return take(places, each);
     std::size_t const most = SIZE_MAX / each < most_places() ? SIZE_MAX : most_places() * each;
-    auto range = std::make_unique<growing_range>(o.device, o.stream, most);
+    auto range = std::make_unique<growing_range>(o.device, o.queue, most);
     range->grow(checked_mul(places, each, "dynamic_csr"));
     return owned(std::move(range));
   }
 
-  matrix(cuda_dynamic_options const& options, cuda_spmv_kernel const* csr_kernel)
+  matrix(dynamic_request const& options, spmv_kernel const* csr_kernel)
       : o(options), rows(static_cast<I>(options.rows)), cols(static_cast<I>(options.cols)),
         csr(csr_kernel) {
     TULLE_CUDA(cudaEventCreateWithFlags, &order, cudaEventDisableTiming);
@@ -348,7 +349,7 @@ void add_tables(matrix<V, I>& m, int levels);
 template <class V, class I>
 growth growth_of(matrix<V, I> const& m);
 template <class V, class I>
-void change(matrix<V, I>& m, cuda_batch const& b);
+void change(matrix<V, I>& m, dynamic_batch const& b);
 /// Entries in the order of their rows.
 template <class V, class I>
 void insert_sorted(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V const* val);
@@ -356,7 +357,7 @@ void insert_sorted(matrix<V, I>& m, std::size_t n, I const* row, I const* col, V
 // product.cu
 /// A += B C.
 template <class V, class I>
-void add_product(matrix<V, I>& m, cuda_spgemm_kernel const& spgemm, device_csr<V, I, I> const& b,
+void add_product(matrix<V, I>& m, typed_product const& spgemm, device_csr<V, I, I> const& b,
                  device_csr<V, I, I> const& c, spgemm_method method);
 
 } // namespace tulle::simt

@@ -24,7 +24,7 @@ void plan_rows(matrix<V, I> const& m, I const* row_ptr, findings* f) {
   auto const a = m.view();
   auto const g = growth_of(m);
   TULLE_CUDA(cudaMemsetAsync, f, 0, sizeof(findings), m.stream());
-  each(static_cast<std::size_t>(m.rows), m.o.stream, [=] __device__(std::size_t i) {
+  each(static_cast<std::size_t>(m.rows), m.o.queue, [=] __device__(std::size_t i) {
     if (I const fresh = row_ptr[i + 1] - row_ptr[i]; fresh != 0)
       plan_row(a, g, static_cast<I>(i), a.now(i), static_cast<std::size_t>(fresh), f);
   });
@@ -62,7 +62,7 @@ void make_rows(matrix<V, I> const& m, I const* row_ptr, I begin, std::size_t n, 
   int const each_has = n / 32 < rows ? 32 : 1;
   I const few = each_has == 1 ? 0 : 8; // others have not been measured
   auto const a = m.view();
-  each_warp(ceil_div(rows, static_cast<std::size_t>(each_has)), m.o.stream,
+  each_warp(ceil_div(rows, static_cast<std::size_t>(each_has)), m.o.queue,
             [=] __device__(std::size_t warp, int lane) {
               auto const i = static_cast<I>(warp * each_has) + lane;
               bool const is_row = lane < each_has && i < a.rows && row_ptr[i + 1] != row_ptr[i];
@@ -87,22 +87,22 @@ class product {
 public:
   product(matrix<V, I>& m, spgemm_method method) : m_(m) {
     p_.device = m.o.device;
-    p_.stream = m.o.stream;
+    p_.stream = m.o.queue;
     p_.method = method;
     p_.workspace_limit = m.o.workspace_limit;
   }
 
   /// B C, in the pool or as a csr of its own.
-  void compute(cuda_spgemm_kernel const& spgemm, device_csr<V, I, I> const& b,
+  void compute(typed_product const& spgemm, device_csr<V, I, I> const& b,
                device_csr<V, I, I> const& c, bool in_pool) {
     if (in_pool)
       p_.places = {
           this, [](void* self, void const* row_ptr, std::size_t n, void*& col, void*& val) {
             static_cast<product*>(self)->make_room(static_cast<I const*>(row_ptr), n, col, val);
           }};
-    cuda_result const memory{m_.o.device, m_.o.stream, m_.o.workspace_limit, this, take, give_all};
-    cuda_status const s = spgemm.multiply(&b, &c, memory, memory, p_, &made_);
-    if (s.code != cuda_status::fine)
+    result_memory const memory{m_.o.device, m_.o.queue, m_.o.workspace_limit, this, take, give_all};
+    outcome const s = spgemm.multiply(&b, &c, memory, memory, p_, &made_);
+    if (s.code != outcome::fine)
       throw failure{s};
   }
   device_csr<V, I, I> const& made() const { return made_; }
@@ -153,7 +153,7 @@ private:
     if (found_.bytes() == 0)
       found_ = m_.take(1, sizeof(findings));
     plan_rows(m_, row_ptr, found_.as<findings>());
-    planned_ = fetch(found_.as<findings>(), 1, m_.o.stream)[0];
+    planned_ = fetch(found_.as<findings>(), 1, m_.o.queue)[0];
     if (planned_.full != 0) {
       defragment(m_, false, m_.o.combine_at_defragmenting);
       return false;
@@ -177,7 +177,7 @@ private:
   static void give_all(void* self) noexcept { static_cast<product*>(self)->taken_.clear(); }
 
   matrix<V, I>& m_;
-  cuda_product p_;
+  product_state p_;
   device_csr<V, I, I> made_;
   owned found_; // those of batches are in turns
   findings planned_{};
@@ -188,7 +188,7 @@ private:
 } // namespace
 
 template <class V, class I>
-void add_product(matrix<V, I>& m, cuda_spgemm_kernel const& spgemm, device_csr<V, I, I> const& b,
+void add_product(matrix<V, I>& m, typed_product const& spgemm, device_csr<V, I, I> const& b,
                  device_csr<V, I, I> const& c, spgemm_method method) {
   product<V, I> p(m, method);
   p.compute(spgemm, b, c, !m.o.combine);
@@ -199,7 +199,7 @@ void add_product(matrix<V, I>& m, cuda_spgemm_kernel const& spgemm, device_csr<V
 }
 
 #define TULLE_ADD_PRODUCT(tag, V, I, O)                                                            \
-  template void add_product(matrix<V, I>&, cuda_spgemm_kernel const&, device_csr<V, I, I> const&,  \
+  template void add_product(matrix<V, I>&, typed_product const&, device_csr<V, I, I> const&,       \
                             device_csr<V, I, I> const&, spgemm_method);
 TULLE_TYPES(TULLE_ADD_PRODUCT)
 

@@ -98,7 +98,7 @@ void growing_range::grow(std::size_t bytes) {
   if (bytes <= mapped_)
     return;
   if (bytes > reserved_)
-    throw failure{{cuda_status::no_memory, "device_dynamic_csr", "more than the device has"}};
+    throw failure{worded(outcome::no_memory, "device_dynamic_csr", "more than the device has")};
   piece next{0, std::min(ceil_div(bytes, granularity_) * granularity_, reserved_) - mapped_};
   pieces_.reserve(pieces_.size() + 1);
   CUmemAllocationProp const where = on(device_);

@@ -203,8 +203,8 @@ void order_short_rows(matrix<V, I>& m, I* first_row, bool combine, unsigned long
   std::size_t const blocks = ceil_div<std::size_t>(m.entries, few);
   I const* const first = m.first.template as<I>();
   launch(first_rows_kernel<I, I>, ceil_div<std::size_t>(blocks + 1, row_threads), row_threads,
-         m.o.stream, m.rows, first, first_row, blocks, std::size_t{few});
-  launch(order_kernel<V, I>, blocks, each_threads, m.o.stream, first,
+         m.o.queue, m.rows, first, first_row, blocks, std::size_t{few});
+  launch(order_kernel<V, I>, blocks, each_threads, m.o.queue, first,
          static_cast<I const*>(first_row), m.col.template as<I>(), m.val.template as<V>(),
          m.length.template as<I>(), combine, removed);
 }

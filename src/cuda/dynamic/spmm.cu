@@ -3,27 +3,28 @@
 // C = alpha A B + beta C, A dynamic: by spmm's rows.cuh over the first segments, whose rows go on
 // with their overflow entries. Rows that have much there are a block's each, in a launch of its
 // own. A matrix that has cost its products as much as defragmenting does is defragmented first.
+#include "backend/backend.hpp"
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/spmm/rows.cuh"
-#include "cuda/spmm/table.hpp"
+#include "cuda/spmm/scale_dense.cuh"
 
 namespace tulle::simt {
 
-#define TULLE_SPMM_DECLARE(tag, V, I, O) extern cuda_spmm_kernel const spmm_csr_##tag;
+#define TULLE_SPMM_DECLARE(tag, V, I, O) extern spmm_kernel const spmm_csr_##tag;
 TULLE_TYPES(TULLE_SPMM_DECLARE)
 
 namespace {
 
 /// What a compact one goes by.
 template <class V, class I>
-constexpr cuda_spmm_kernel const* csr_kernel = nullptr;
+constexpr spmm_kernel const* csr_kernel = nullptr;
 #define TULLE_CSR(tag, V, I, O)                                                                    \
   template <>                                                                                      \
-  constexpr cuda_spmm_kernel const* csr_kernel<V, I> = &spmm_csr_##tag;
+  constexpr spmm_kernel const* csr_kernel<V, I> = &spmm_csr_##tag;
 TULLE_TYPES(TULLE_CSR)
 
-void check(cuda_status const& s) {
-  if (s.code != cuda_status::fine)
+void check(outcome const& s) {
+  if (s.code != outcome::fine)
     throw failure{s};
 }
 
@@ -101,7 +102,7 @@ void make_plan(matrix<V, I>& m, detail::dense_ref const& b) {
   m.dense_planned = false;
   m.dense_how = {};
   m.dense_how.device = m.o.device;
-  m.dense_how.stream = m.o.stream;
+  m.dense_how.stream = m.o.queue;
   std::size_t bytes = 0;
   check(csr_kernel<V, I>->prepare(&a, b, b, m.dense_how, bytes));
   if (bytes > m.dense_plan.bytes())

@@ -16,6 +16,7 @@
 #include "cuda/spgemm/few.cuh"
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/heavy.cuh"
+#include "cuda/spgemm/kernel.hpp"
 #include "cuda/spgemm/mapped.cuh"
 #include "cuda/spgemm/semiring.cuh"
 #include "cuda/spgemm/small.cuh"
@@ -37,7 +38,7 @@ constexpr std::size_t few_small = 8192; // rows; others were not tried
 /// Memory that stays with the product; it counts against the limit.
 class kept {
 public:
-  kept(cuda_result const& from, cuda_product& p) : from_(from), product_(p) {}
+  kept(result_memory const& from, product_state& p) : from_(from), product_(p) {}
   template <class T>
   T* take(std::size_t n) const {
     scratch_limit::take(n * sizeof(T));
@@ -46,8 +47,8 @@ public:
   }
 
 private:
-  cuda_result const& from_;
-  cuda_product& product_;
+  result_memory const& from_;
+  product_state& product_;
 };
 
 /// A and B in canonical form; A A is looked at once.
@@ -73,11 +74,11 @@ struct operands {
   }
 };
 
-/// Where there are too many heavy rows, or too wide ones, they are windows, and so are small rows where
-/// they are few: a thread takes 170 us for one, however few there are, and rmat of 2^10 rows was
-/// waiting for 71 of them.
+/// Where there are too many heavy rows, or too wide ones, they are windows, and so are small rows
+/// where they are few: a thread takes 170 us for one, however few there are, and rmat of 2^10 rows
+/// was waiting for 71 of them.
 template <class V, class I, class O>
-void choose_windows(cuda_product& p, std::size_t rows) {
+void choose_windows(product_state& p, std::size_t rows) {
   std::size_t const heavy = rows_in(p, row_bin::heavy), small = rows_in(p, row_bin::small);
   bool const leave_heavy = heavy != 0 && !takes_heavy<V, I, O>(p, rows);
   bool const leave_small = small != 0 && small <= few_small;
@@ -99,7 +100,7 @@ void choose_windows(cuda_product& p, std::size_t rows) {
 
 /// Lists of rows that others than tiny take, and groups of window rows.
 template <class I, class O>
-void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept const& memory) {
+void deal(product_state& p, pattern<I, O> const& a, pattern<I, O> const& b, kept const& memory) {
   auto const rows = static_cast<std::size_t>(a.rows);
   unsigned long long at[row_bins] = {};
   std::size_t listed = 0;
@@ -139,7 +140,7 @@ void deal(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b, kept 
 /// A list of the rows of B that tiled rows of A name, if they are few, and their places in it.
 /// Returns its bytes.
 template <class I, class O>
-std::size_t name_rows(cuda_product& p, pattern<I, O> const& a, std::size_t nnz,
+std::size_t name_rows(product_state& p, pattern<I, O> const& a, std::size_t nnz,
                       pattern<I, O> const& b, kept const& memory) {
   auto const rows = static_cast<std::size_t>(b.rows);
   if ((rows + nnz) * sizeof(I) > std::min(tile_ptr_bytes / 2, scratch_limit::rest() / 4))
@@ -174,7 +175,7 @@ std::size_t name_rows(cuda_product& p, pattern<I, O> const& a, std::size_t nnz,
 }
 
 template <class I, class O>
-void make_room_for_tiles(cuda_product& p, pattern<I, O> const& a, std::size_t nnz,
+void make_room_for_tiles(product_state& p, pattern<I, O> const& a, std::size_t nnz,
                          pattern<I, O> const& b, kept const& memory) {
   if (rows_in(p, row_bin::tiled) == 0 || is_merging(p.method))
     return;
@@ -193,20 +194,20 @@ void make_room_for_tiles(cuda_product& p, pattern<I, O> const& a, std::size_t nn
 }
 
 /// Bins of rows need not wait for each other.
-side_streams streams_for(cuda_product const& p) {
+side_streams streams_for(product_state const& p) {
   int bins = 0;
   for (int k = static_cast<int>(row_bin::tiny); k < row_bins; ++k)
     bins += p.all.rows[k] != 0;
   return side_streams(p.stream, bins > 1);
 }
-cuda_product on(void* stream, cuda_product p) {
+product_state on(void* stream, product_state p) {
   p.stream = stream;
   return p;
 }
 
 /// C's values, and its columns where they are not there yet.
 template <class V, class I, class O>
-void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* c_ptr,
+void fill(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* c_ptr,
           I* c_col, V* c_val, bool with_columns) {
   I const* const col = c_col;
   if (p.method == spgemm_method::global_esc)
@@ -225,7 +226,7 @@ void fill(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> con
     fill_hash(p, a, b, c_ptr, c_col, c_val);
   } else {
     fill_few(on(streams.side(1), p), a, b, c_ptr, c_col, c_val, with_columns);
-    cuda_product const sorted = on(streams.ahead(0), p), longs = on(streams.ahead(1), p);
+    product_state const sorted = on(streams.ahead(0), p), longs = on(streams.ahead(1), p);
     if (with_columns) {
       write_sorted_columns<I, O>(sorted, of_short_terms, a, b, c_ptr, c_col);
       write_sorted_columns<I, O>(longs, of_long_terms, a, b, c_ptr, c_col);
@@ -266,7 +267,7 @@ entries<V, I> ask_for_places(product_places const& p, void const* row_ptr, std::
 
 template <class V, class I, class O>
 device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b,
-                             cuda_result const& to, cuda_result const& keep, cuda_product& p,
+                             result_memory const& to, result_memory const& keep, product_state& p,
                              bool are_canonical = false) {
   void* const stream = p.stream;
   auto const s = static_cast<cudaStream_t>(stream);
@@ -356,8 +357,8 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
 /// The same over a semiring, and what a mask leaves of it.
 template <class V, class I, class O>
 device_csr<V, I, O> multiply_semiring(device_csr<V, I, O> const& from_a,
-                                  device_csr<V, I, O> const& from_b, cuda_result const& to,
-                                  cuda_result const& keep, cuda_product& p) {
+                                      device_csr<V, I, O> const& from_b, result_memory const& to,
+                                      result_memory const& keep, product_state& p) {
   if (!std::is_floating_point_v<V> && p.semiring != semiring_kind::plus_times)
     fail(errc::unsupported, "spgemm: of the semirings only plus_times is built for complex values");
   bool const has_mask = p.mask != nullptr, needs_places = !has_mask || p.complement;
@@ -390,8 +391,8 @@ device_csr<V, I, O> multiply_semiring(device_csr<V, I, O> const& from_a,
 /// alpha A B + beta D.
 template <class V, class I, class O>
 device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
-                                     cuda_result const& to, cuda_result const& keep,
-                                     cuda_product& p) {
+                                     result_memory const& to, result_memory const& keep,
+                                     product_state& p) {
   auto const both = stack(rounded<V>(p.alpha), a, b, rounded<V>(p.beta),
                           *static_cast<device_csr<V, I, O> const*>(p.added), p.stream);
   return multiply(both.left.view, both.right.view, to, keep, p, both.are_canonical);
@@ -400,8 +401,8 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
 } // namespace
 
 #define TULLE_CUDA_SPGEMM_CELL(tag, V, I, O)                                                       \
-  static cuda_status multiply_##tag(void const* a, void const* b, cuda_result const& to,           \
-                                    cuda_result const& keep, cuda_product& p, void* c) {           \
+  static outcome multiply_##tag(void const* a, void const* b, result_memory const& to,             \
+                                result_memory const& keep, product_state& p, void* c) {            \
     return guarded([&] {                                                                           \
       device_guard const on(to.device);                                                            \
       scratch_limit const limit(to.workspace_limit);                                               \
@@ -411,8 +412,7 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
                                           : multiply_semiring(*of_a, *of_b, to, keep, p));         \
     });                                                                                            \
   }                                                                                                \
-  static cuda_status fill_##tag(void const* a, void const* b, cuda_product const& p,               \
-                                void const* c) {                                                   \
+  static outcome fill_##tag(void const* a, void const* b, product_state const& p, void const* c) { \
     return guarded([&] {                                                                           \
       device_guard const on(p.device);                                                             \
       scratch_limit const limit(p.workspace_limit - std::min(p.workspace_limit, p.bytes));         \
@@ -428,8 +428,9 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
            const_cast<V*>(to.val), false);                                                         \
     });                                                                                            \
   }                                                                                                \
-  extern cuda_spgemm_kernel const spgemm_csr_##tag;                                                \
-  cuda_spgemm_kernel const spgemm_csr_##tag = {multiply_##tag, fill_##tag};
+  extern constexpr typed_product spgemm_csr_##tag = {multiply_##tag, fill_##tag};                  \
+  extern product_kernel const product_##tag;                                                       \
+  product_kernel const product_##tag = product_cell<&spgemm_csr_##tag>();
 TULLE_KERNEL_TYPES(TULLE_CUDA_SPGEMM_CELL)
 
 } // namespace tulle::simt

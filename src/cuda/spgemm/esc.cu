@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <bool writes, class V, class I, class O>
-void run_esc(cuda_product const& p, pattern<I, O> const& a, V const* a_val, pattern<I, O> const& b,
+void run_esc(product_state const& p, pattern<I, O> const& a, V const* a_val, pattern<I, O> const& b,
              V const* b_val, O* counts, I* c_col, V* c_val) {
   check_keys("esc", b.cols);
   each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
@@ -84,14 +84,14 @@ void run_esc(cuda_product const& p, pattern<I, O> const& a, V const* a_val, patt
 } // namespace
 
 template <class V, class I, class O>
-void count_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void count_esc(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O* counts) {
   char const* const none = nullptr; // no values
   run_esc<false, char, I, O>(p, a, none, b, none, counts, nullptr, nullptr);
 }
 template <class V, class I, class O>
-void fill_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* c_ptr,
-              I* c_col, V* c_val) {
+void fill_esc(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+              O* c_ptr, I* c_col, V* c_val) {
   run_esc<true, V, I, O>(p, a, a.val, b, b.val, c_ptr, c_col, c_val);
 }
 

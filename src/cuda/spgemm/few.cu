@@ -130,25 +130,25 @@ __global__ void __launch_bounds__(few_threads)
 } // namespace
 
 template <class I, class O>
-void count_few(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
+void count_few(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
   launch(few_count_kernel<I, O>, rows_in(p, row_bin::short_s), few_threads, p.stream, a, b,
          listed<I>(p, row_bin::short_s), counts);
 }
 
 template <class V, class I, class O>
-void fill_few(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_few(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
               O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
   launch(few_fill_kernel<V, I, O>, rows_in(p, row_bin::short_s), few_threads, p.stream, a, a.val, b,
          b.val, listed<I>(p, row_bin::short_s), c_ptr, c_col, c_val, with_columns);
 }
 
 #define TULLE_COUNT_FEW(I, O)                                                                      \
-  template void count_few(cuda_product const&, pattern<I, O> const&, pattern<I, O> const&, O*);
+  template void count_few(product_state const&, pattern<I, O> const&, pattern<I, O> const&, O*);
 TULLE_COUNT_FEW(std::int32_t, std::uint32_t)
 TULLE_COUNT_FEW(std::int64_t, std::uint64_t)
 TULLE_COUNT_FEW(std::int32_t, std::uint64_t)
 #define TULLE_FILL_FEW(tag, V, I, O)                                                               \
-  template void fill_few(cuda_product const&, operand<V, I, unsigned_t<O>> const&,                 \
+  template void fill_few(product_state const&, operand<V, I, unsigned_t<O>> const&,                \
                          operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*, bool);
 TULLE_KERNEL_TYPES(TULLE_FILL_FEW)
 

@@ -7,10 +7,10 @@
 namespace tulle::simt {
 
 template <class I, class O>
-void count_few(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts);
+void count_few(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts);
 
 template <class V, class I, class O>
-void fill_few(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_few(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
               O const* c_ptr, I* c_col, V* c_val, bool with_columns);
 
 } // namespace tulle::simt

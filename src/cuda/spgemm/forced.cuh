@@ -25,10 +25,10 @@ inline void check_keys(char const* method, long long cols) {
 
 #define TULLE_DECLARE_FORCED(method)                                                               \
   template <class V, class I, class O>                                                             \
-  void count_##method(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, \
-                      O* counts);                                                                  \
+  void count_##method(product_state const& p, operand<V, I, O> const& a,                           \
+                      operand<V, I, O> const& b, O* counts);                                       \
   template <class V, class I, class O>                                                             \
-  void fill_##method(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,  \
+  void fill_##method(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, \
                      O* c_ptr, I* c_col, V* c_val);
 TULLE_DECLARE_FORCED(esc)   // esc.cu
 TULLE_DECLARE_FORCED(hash)  // hash.cu
@@ -38,23 +38,23 @@ TULLE_DECLARE_FORCED(merge) // merge.cu; waits for the device
 /// C by a sort of all products of many rows, as many as there is memory for: global_esc.cu. Its
 /// rows are counted before. Waits for the device.
 template <class V, class I, class O>
-void fill_global_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_global_esc(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                      O const* c_ptr, I* c_col, V* c_val);
 
 /// The same for rows of many products in columns far apart, wherever they are; waits too. Whether
 /// there is memory for any.
 bool can_scatter(std::size_t cols);
 template <class V, class I, class O>
-void count_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void count_scattered(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                      O* counts);
 template <class V, class I, class O>
-void fill_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_scattered(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                     O const* c_ptr, I* c_col, V* c_val);
 
 #define TULLE_FORCED(method, V, I, O)                                                              \
-  template void count_##method(cuda_product const&, operand<V, I, O> const&,                       \
+  template void count_##method(product_state const&, operand<V, I, O> const&,                      \
                                operand<V, I, O> const&, O*);                                       \
-  template void fill_##method(cuda_product const&, operand<V, I, O> const&,                        \
+  template void fill_##method(product_state const&, operand<V, I, O> const&,                       \
                               operand<V, I, O> const&, O*, I*, V*);
 
 } // namespace tulle::simt

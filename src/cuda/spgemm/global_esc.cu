@@ -35,7 +35,7 @@ struct some_rows {
   __device__ I operator[](std::size_t k) const { return is_all ? static_cast<I>(k) : list[k]; }
 };
 template <class I>
-some_rows<I> scattered_rows(cuda_product const& p) {
+some_rows<I> scattered_rows(product_state const& p) {
   return {rows_in(p, row_bin::scattered), listed<I>(p, row_bin::scattered), false};
 }
 
@@ -176,7 +176,7 @@ void fill_rows(some_products<I> const& which, operand<V, I, O> const& a, operand
 } // namespace
 
 template <class V, class I, class O>
-void fill_global_esc(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_global_esc(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                      O const* c_ptr, I* c_col, V* c_val) {
   some_rows<I> const all = {static_cast<std::size_t>(a.rows), nullptr, true};
   each_part<32, V, I, O>(all, a, b, p.all.products, most_products, p.stream,
@@ -191,7 +191,7 @@ bool can_scatter(std::size_t cols) {
 }
 
 template <class V, class I, class O>
-void count_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void count_scattered(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                      O* counts) {
   auto const from = scattered_rows<I>(p);
   if (from.count == 0)
@@ -202,7 +202,7 @@ void count_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V
 }
 
 template <class V, class I, class O>
-void fill_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_scattered(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                     O const* c_ptr, I* c_col, V* c_val) {
   auto const from = scattered_rows<I>(p);
   if (from.count == 0)
@@ -214,12 +214,12 @@ void fill_scattered(cuda_product const& p, operand<V, I, O> const& a, operand<V,
 }
 
 #define TULLE_GLOBAL_ESC(tag, V, I, O)                                                             \
-  template void fill_global_esc(cuda_product const&, operand<V, I, unsigned_t<O>> const&,          \
+  template void fill_global_esc(product_state const&, operand<V, I, unsigned_t<O>> const&,         \
                                 operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*,     \
                                 V*);                                                               \
-  template void count_scattered(cuda_product const&, operand<V, I, unsigned_t<O>> const&,          \
+  template void count_scattered(product_state const&, operand<V, I, unsigned_t<O>> const&,         \
                                 operand<V, I, unsigned_t<O>> const&, unsigned_t<O>*);              \
-  template void fill_scattered(cuda_product const&, operand<V, I, unsigned_t<O>> const&,           \
+  template void fill_scattered(product_state const&, operand<V, I, unsigned_t<O>> const&,          \
                                operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*);
 TULLE_KERNEL_TYPES(TULLE_GLOBAL_ESC)
 

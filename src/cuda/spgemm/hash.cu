@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(threads)
 } // namespace
 
 template <class V, class I, class O>
-void count_hash(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void count_hash(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                 O* counts) {
   each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {
     constexpr int most = threads() * items();
@@ -105,7 +105,7 @@ void count_hash(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, 
 }
 
 template <class V, class I, class O>
-void fill_hash(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_hash(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O* c_ptr, I* c_col, V* c_val) {
   check_keys("hash", b.cols);
   each_short_bin<I>(p, [&](auto threads, auto items, std::size_t rows, I const* list) {

@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(heap_threads)
 }
 
 template <bool writes, class V, class I, class O>
-void run_heap(cuda_product const& p, pattern<I, O> const& a, V const* a_val, pattern<I, O> const& b,
-              V const* b_val, O* counts, I* c_col, V* c_val) {
+void run_heap(product_state const& p, pattern<I, O> const& a, V const* a_val,
+              pattern<I, O> const& b, V const* b_val, O* counts, I* c_col, V* c_val) {
   std::size_t const rows = rows_in(p, row_bin::heap);
   launch(heap_kernel<writes, V, I, O>, ceil_div(rows, std::size_t{heap_threads}), heap_threads,
          p.stream, a, a_val, b, b_val, listed<I>(p, row_bin::heap), rows, counts, c_col, c_val);
@@ -116,13 +116,13 @@ void run_heap(cuda_product const& p, pattern<I, O> const& a, V const* a_val, pat
 } // namespace
 
 template <class V, class I, class O>
-void count_heap(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void count_heap(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                 O* counts) {
   char const* const none = nullptr; // no values
   run_heap<false, char, I, O>(p, a, none, b, none, counts, nullptr, nullptr);
 }
 template <class V, class I, class O>
-void fill_heap(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_heap(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O* c_ptr, I* c_col, V* c_val) {
   run_heap<true, V, I, O>(p, a, a.val, b, b.val, c_ptr, c_col, c_val);
 }

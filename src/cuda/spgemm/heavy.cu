@@ -98,8 +98,9 @@ struct heavy_room {
 /// added next is under way while products are added.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(heavy_threads)
-    heavy_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val, I const* list,
-                    O const* c_ptr, I* c_col, V* c_val, bool with_columns, int most) {
+    heavy_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
+                      I const* list, O const* c_ptr, I* c_col, V* c_val, bool with_columns,
+                      int most) {
   extern __shared__ double2 heavy_memory[];
   auto& memory = *reinterpret_cast<heavy_room<V, I, O>*>(heavy_memory);
   auto& room = memory.terms;
@@ -173,11 +174,11 @@ __global__ void __launch_bounds__(heavy_threads)
 }
 
 /// Columns of the widest; a multiple of two.
-int most_columns(cuda_product const& p) {
+int most_columns(product_state const& p) {
   return static_cast<int>(ceil_div(p.all.widest_heavy, 2ull) * 2);
 }
 template <class V, class I, class O>
-std::size_t heavy_bytes(cuda_product const& p) {
+std::size_t heavy_bytes(product_state const& p) {
   return sizeof(heavy_room<V, I, O>) +
          static_cast<std::size_t>(most_columns(p)) * (sizeof(V) + sizeof(unsigned));
 }
@@ -185,7 +186,7 @@ std::size_t heavy_bytes(cuda_product const& p) {
 } // namespace
 
 template <class V, class I, class O>
-bool takes_heavy(cuda_product const& p, std::size_t rows) {
+bool takes_heavy(product_state const& p, std::size_t rows) {
   if (rows_in(p, row_bin::heavy) > std::max(few_heavy, std::min(many_heavy, rows / 8)))
     return false;
   int device = 0, most = 0;
@@ -195,30 +196,31 @@ bool takes_heavy(cuda_product const& p, std::size_t rows) {
 }
 
 template <class I, class O>
-void count_heavy(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
+void count_heavy(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b,
+                 O* counts) {
   launch_shared(heavy_count_kernel<I, O>, rows_in(p, row_bin::heavy), heavy_threads,
                 ceil_div(p.all.widest_heavy, 1024ull) * 32 * sizeof(unsigned), p.stream, a, b,
                 listed<I>(p, row_bin::heavy), counts);
 }
 
 template <class V, class I, class O>
-void fill_heavy(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
-               O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
+void fill_heavy(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
   launch_shared(heavy_fill_kernel<V, I, O>, rows_in(p, row_bin::heavy), heavy_threads,
                 heavy_bytes<V, I, O>(p), p.stream, a, a.val, b, b.val, listed<I>(p, row_bin::heavy),
                 c_ptr, c_col, c_val, with_columns, most_columns(p));
 }
 
-#define TULLE_COUNT_HEAVY(I, O)                                                                     \
-  template void count_heavy(cuda_product const&, pattern<I, O> const&, pattern<I, O> const&, O*);
+#define TULLE_COUNT_HEAVY(I, O)                                                                    \
+  template void count_heavy(product_state const&, pattern<I, O> const&, pattern<I, O> const&, O*);
 TULLE_COUNT_HEAVY(std::int32_t, std::uint32_t)
 TULLE_COUNT_HEAVY(std::int64_t, std::uint64_t)
 TULLE_COUNT_HEAVY(std::int32_t, std::uint64_t)
-#define TULLE_FILL_HEAVY(tag, V, I, O)                                                              \
-  template bool takes_heavy<V, I, unsigned_t<O>>(cuda_product const&, std::size_t);                 \
-  template void fill_heavy(cuda_product const&, operand<V, I, unsigned_t<O>> const&,                \
-                          operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*,       \
-                          bool);
+#define TULLE_FILL_HEAVY(tag, V, I, O)                                                             \
+  template bool takes_heavy<V, I, unsigned_t<O>>(product_state const&, std::size_t);               \
+  template void fill_heavy(product_state const&, operand<V, I, unsigned_t<O>> const&,              \
+                           operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*,      \
+                           bool);
 TULLE_KERNEL_TYPES(TULLE_FILL_HEAVY)
 
 } // namespace tulle::simt

@@ -9,13 +9,13 @@ namespace tulle::simt {
 /// Whether, of so many rows, they are few enough, and the device has the memory. If not, they are
 /// window rows.
 template <class V, class I, class O>
-bool takes_heavy(cuda_product const& p, std::size_t rows);
+bool takes_heavy(product_state const& p, std::size_t rows);
 
 template <class I, class O>
-void count_heavy(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts);
+void count_heavy(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts);
 
 template <class V, class I, class O>
-void fill_heavy(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
-               O const* c_ptr, I* c_col, V* c_val, bool with_columns);
+void fill_heavy(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+                O const* c_ptr, I* c_col, V* c_val, bool with_columns);
 
 } // namespace tulle::simt

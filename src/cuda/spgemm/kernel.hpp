@@ -16,8 +16,8 @@ namespace tulle::simt {
 /// What a type has. multiply() writes C's view, and what fill() needs beside it, to `p`.
 struct typed_product {
   outcome (*multiply)(void const* a, void const* b, result_memory const& to,
-                      result_memory const& keep, cuda_product& p, void* c);
-  outcome (*fill)(void const* a, void const* b, cuda_product const& p, void const* c);
+                      result_memory const& keep, product_state& p, void* c);
+  outcome (*fill)(void const* a, void const* b, product_state const& p, void const* c);
 };
 
 // ns of a product by the bin of its row: poisson2d5 1024 (tiny), fem 100000 (window), cage12 (few),
@@ -27,7 +27,7 @@ struct typed_product {
 inline constexpr double ns_per_product[row_bins] = {0,    .015, .005, .015, .06, .06, .06,
                                                     .037, .037, .022, .27,  .1,  0};
 
-inline std::string summary(cuda_product const& p) {
+inline std::string summary(product_state const& p) {
   std::string text;
   for (int k = 0; k < row_bins; ++k)
     if (p.all.rows[k] != 0)
@@ -38,8 +38,6 @@ inline std::string summary(cuda_product const& p) {
   if (p.bands > 1)
     text += ", bands of " + std::to_string(p.tiles) + " tiles for " + std::to_string(p.tile_rows) +
             " rows of B";
-  if (p.method == spgemm_method::thesis)
-    text += ", of 38 bins";
   if (p.method == spgemm_method::global_esc)
     text += ", counted so and filled by sorts of many rows";
   if (p.map.block_count != 0)
@@ -51,7 +49,7 @@ inline std::string summary(cuda_product const& p) {
   return text;
 }
 
-inline product_facts facts_of(cuda_product const& p) {
+inline product_facts facts_of(product_state const& p) {
   product_facts f;
   f.products = p.all.products;
   f.most_entries = p.all.most_entries;
@@ -74,7 +72,7 @@ constexpr product_kernel product_cell() {
   return {[](void const* a, void const* b, product_request const& request, result_memory const& to,
              result_memory const& keep, product_facts& facts, void*& kept, void* c) {
             return guarded([&] {
-              auto p = std::make_unique<cuda_product>();
+              auto p = std::make_unique<product_state>();
               p->device = request.device;
               p->stream = request.queue;
               p->workspace_limit = request.workspace_limit;
@@ -96,11 +94,11 @@ constexpr product_kernel product_cell() {
             });
           },
           [](void const* a, void const* b, void const* kept, void const* c) {
-            return typed->fill(a, b, *static_cast<cuda_product const*>(kept), c);
+            return typed->fill(a, b, *static_cast<product_state const*>(kept), c);
           },
-          [](void* kept) { delete static_cast<cuda_product*>(kept); },
+          [](void* kept) { delete static_cast<product_state*>(kept); },
           [](void const* kept) -> void const* {
-            auto const& map = static_cast<cuda_product const*>(kept)->map;
+            auto const& map = static_cast<product_state const*>(kept)->map;
             return map.block_count != 0 ? map.memory : nullptr;
           }};
 }

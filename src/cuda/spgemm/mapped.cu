@@ -210,14 +210,14 @@ std::vector<std::pair<std::size_t, number>> cut(map_making<I, O> const& m, numbe
 }
 
 /// Rows with the same columns are cheaper by what they share.
-bool is_grouped(cuda_product const& p, std::size_t rows) {
+bool is_grouped(product_state const& p, std::size_t rows) {
   std::size_t const windows = rows_in(p, row_bin::window);
   return windows > rows / 2 && static_cast<std::size_t>(p.group_count) * 3 <= windows * 2;
 }
 
 template <class I, class O>
-void make_map(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
-              pattern<I, O> const& c, std::size_t entry_bytes, cuda_result const& keep) {
+void make_map(product_state& p, pattern<I, O> const& a, pattern<I, O> const& b,
+              pattern<I, O> const& c, std::size_t entry_bytes, result_memory const& keep) {
   void* const stream = p.stream;
   number const products = p.all.products;
   map_making<I, O> m = {a, b, c, fetch(a.ptr + a.rows, 1, stream)[0], products};
@@ -289,8 +289,8 @@ void make_map(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
 } // namespace
 
 template <class I, class O>
-void map_products(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
-                  pattern<I, O> const& c, std::size_t entry_bytes, cuda_result const& keep) {
+void map_products(product_state& p, pattern<I, O> const& a, pattern<I, O> const& b,
+                  pattern<I, O> const& c, std::size_t entry_bytes, result_memory const& keep) {
   if (p.method != spgemm_method::automatic || p.all.products == 0 ||
       is_grouped(p, static_cast<std::size_t>(a.rows)))
     return;
@@ -298,14 +298,14 @@ void map_products(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& 
     make_map(p, a, b, c, entry_bytes, keep);
     TULLE_CUDA(cudaStreamSynchronize, static_cast<cudaStream_t>(p.stream));
   } catch (failure const& e) {
-    if (e.status.code != cuda_status::no_memory && e.status.why != errc::out_of_memory)
+    if (e.status.code != outcome::no_memory && e.status.why != errc::out_of_memory)
       throw;
     p.map = {};
   }
 }
 
 template <class V, class I, class O>
-void fill_mapped(cuda_product const& p, V const* a_val, V const* b_val, V* c_val) {
+void fill_mapped(product_state const& p, V const* a_val, V const* b_val, V* c_val) {
   auto const staged = static_cast<unsigned>(
       std::min<number>(ceil_div(p.map.most_terms, number{2}) * 2, most_staged));
   auto const run = [&]<class Code>(Code const* codes) {
@@ -321,13 +321,13 @@ void fill_mapped(cuda_product const& p, V const* a_val, V const* b_val, V* c_val
 }
 
 #define TULLE_MAP(I, O)                                                                            \
-  template void map_products(cuda_product&, pattern<I, O> const&, pattern<I, O> const&,            \
-                             pattern<I, O> const&, std::size_t, cuda_result const&);
+  template void map_products(product_state&, pattern<I, O> const&, pattern<I, O> const&,           \
+                             pattern<I, O> const&, std::size_t, result_memory const&);
 TULLE_MAP(std::int32_t, std::uint32_t)
 TULLE_MAP(std::int64_t, std::uint64_t)
 TULLE_MAP(std::int32_t, std::uint64_t)
 #define TULLE_FILL_MAPPED(tag, V, I, O)                                                            \
-  template void fill_mapped<V, I, unsigned_t<O>>(cuda_product const&, V const*, V const*, V*);
+  template void fill_mapped<V, I, unsigned_t<O>>(product_state const&, V const*, V const*, V*);
 TULLE_KERNEL_TYPES(TULLE_FILL_MAPPED)
 
 } // namespace tulle::simt

@@ -9,10 +9,10 @@ namespace tulle::simt {
 /// The map of A B = C, where it is worth its memory and there is enough; else p has none. It is all
 /// that p keeps then. Waits for the device.
 template <class I, class O>
-void map_products(cuda_product& p, pattern<I, O> const& a, pattern<I, O> const& b,
-                  pattern<I, O> const& c, std::size_t entry_bytes, cuda_result const& keep);
+void map_products(product_state& p, pattern<I, O> const& a, pattern<I, O> const& b,
+                  pattern<I, O> const& c, std::size_t entry_bytes, result_memory const& keep);
 
 template <class V, class I, class O>
-void fill_mapped(cuda_product const& p, V const* a_val, V const* b_val, V* c_val);
+void fill_mapped(product_state const& p, V const* a_val, V const* b_val, V* c_val);
 
 } // namespace tulle::simt

@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(merge_threads)
 } // namespace
 
 template <class V, class I, class O>
-void count_merge(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void count_merge(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                  O* counts) {
   std::size_t left = rows_in(p, row_bin::tiled);
   auto from = std::make_unique<scratch<checkpoint>>(left, p.stream);
@@ -166,7 +166,7 @@ void count_merge(cuda_product const& p, operand<V, I, O> const& a, operand<V, I,
 }
 
 template <class V, class I, class O>
-void fill_merge(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_merge(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                 O* c_ptr, I* c_col, V* c_val) {
   std::size_t const rows = rows_in(p, row_bin::tiled);
   if (rows == 0)

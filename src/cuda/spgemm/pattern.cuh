@@ -60,12 +60,12 @@ operand<V, I, unsigned_t<O>> operand_of(device_csr<V, I, O> const& a) {
 template <class S>
 constexpr bool is_usual = S::kind == semiring_kind::plus_times;
 
-inline std::size_t rows_in(cuda_product const& p, row_bin b) {
+inline std::size_t rows_in(product_state const& p, row_bin b) {
   return p.all.rows[static_cast<int>(b)];
 }
 /// The rows of a bin that is listed.
 template <class I>
-I const* listed(cuda_product const& p, row_bin b) {
+I const* listed(product_state const& p, row_bin b) {
   auto const* list = static_cast<I const*>(p.list);
   for (int k = static_cast<int>(row_bin::small); k < static_cast<int>(b); ++k)
     list += p.all.rows[k];

@@ -107,7 +107,7 @@ struct product_places {
   void (*take)(void* owner, void const* row_ptr, std::size_t n, void*& col, void*& val) = nullptr;
 };
 
-struct cuda_product {
+struct product_state {
   int device = -1;
   spgemm_method method = spgemm_method::automatic;
   semiring_kind semiring = semiring_kind::plus_times;

@@ -92,7 +92,7 @@ void with_semiring(semiring_kind s, F&& f) {
 } // namespace
 
 template <class V, class I, class O>
-void fill_semiring(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_semiring(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                    pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked) {
   auto const rows = static_cast<std::size_t>(t.rows);
   bool const has_bins = !is_asked && p.all.products != 0;
@@ -162,7 +162,7 @@ TULLE_OUTSIDE(std::int32_t, std::uint32_t)
 TULLE_OUTSIDE(std::int64_t, std::uint64_t)
 TULLE_OUTSIDE(std::int32_t, std::uint64_t)
 #define TULLE_SEMIRING(tag, V, I, O)                                                               \
-  template void fill_semiring(cuda_product const&, operand<V, I, unsigned_t<O>> const&,            \
+  template void fill_semiring(product_state const&, operand<V, I, unsigned_t<O>> const&,           \
                               operand<V, I, unsigned_t<O>> const&,                                 \
                               pattern<I, unsigned_t<O>> const&, V*, std::uint8_t*, bool);          \
   template device_csr<V, I, O> leave(device_csr<V, I, O> const&, V const*, std::uint8_t const*,    \

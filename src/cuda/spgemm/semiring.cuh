@@ -10,7 +10,7 @@ namespace tulle::simt {
 /// val[k], at the k-th place of t: the sum over p's semiring of the products that fall on it.
 /// has[k] says whether any does, where it is asked; where it is not, t has the places of A B.
 template <class V, class I, class O>
-void fill_semiring(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_semiring(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                    pattern<I, O> const& t, V* val, std::uint8_t* has, bool is_asked);
 
 /// has[k]: the k-th place of t is none of the mask's.

@@ -98,18 +98,18 @@ __device__ void add_in_turns(bool has_product, int to, V product, unsigned* clai
 
 /// f(threads, items, rows, list of them), known to the compiler, if the bin has rows.
 template <int threads, int items, class I, class F>
-void in_bin(cuda_product const& p, row_bin which, F&& f) {
+void in_bin(product_state const& p, row_bin which, F&& f) {
   if (rows_in(p, which) != 0)
     f(std::integral_constant<int, threads>(), std::integral_constant<int, items>(),
       rows_in(p, which), listed<I>(p, which));
 }
 template <class I, class F>
-void each_sorted_bin(cuda_product const& p, sorted_bins which, F&& f) {
+void each_sorted_bin(product_state const& p, sorted_bins which, F&& f) {
   in_bin<128, 8, I>(p, which.m, f);
   in_bin<512, 8, I>(p, which.l, f);
 }
 template <class I, class F>
-void each_short_bin(cuda_product const& p, F&& f) {
+void each_short_bin(product_state const& p, F&& f) {
   in_bin<64, 4, I>(p, row_bin::short_s, f);
   each_sorted_bin<I>(p, of_short_terms, f);
 }

@@ -40,14 +40,15 @@ __global__ void __launch_bounds__(small_threads)
 }
 
 template <class I, class O>
-void count_small(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
+void count_small(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b,
+                 O* counts) {
   std::size_t const rows = rows_in(p, row_bin::small);
   launch(small_count_kernel<I, O>, ceil_div(rows, std::size_t{small_threads}), small_threads,
          p.stream, a, b, listed<I>(p, row_bin::small), rows, counts);
 }
 
 template <class S = plus_times, class V, class I, class O>
-void fill_small(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_small(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                 O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
   std::size_t const rows = rows_in(p, row_bin::small);
   launch(small_fill_kernel<S, V, I, O>, ceil_div(rows, std::size_t{small_threads}), small_threads,

@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <bool writes, class I, class O>
-void run_sorted(cuda_product const& p, sorted_bins which, pattern<I, O> const& a,
+void run_sorted(product_state const& p, sorted_bins which, pattern<I, O> const& a,
                 pattern<I, O> const& b, O* counts, window_found* found, I* c_col) {
   int const bits = std::max(
       1, static_cast<int>(std::bit_width(static_cast<std::make_unsigned_t<I>>(b.cols - 1))));
@@ -191,7 +191,7 @@ void run_sorted(cuda_product const& p, sorted_bins which, pattern<I, O> const& a
 }
 
 template <class V, class I, class O>
-void fill_long(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_long(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O const* c_ptr, I const* c_col, V* c_val) {
   single_rows<I> const rows{listed<I>(p, row_bin::long_m)};
   for (int which = 0; which < window_classes; ++which)
@@ -203,18 +203,18 @@ void fill_long(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O
 } // namespace
 
 template <class I, class O>
-void count_sorted(cuda_product const& p, sorted_bins which, pattern<I, O> const& a,
+void count_sorted(product_state const& p, sorted_bins which, pattern<I, O> const& a,
                   pattern<I, O> const& b, O* counts, window_found* found) {
   run_sorted<false>(p, which, a, b, counts, found, static_cast<I*>(nullptr));
 }
 template <class I, class O>
-void write_sorted_columns(cuda_product const& p, sorted_bins which, pattern<I, O> const& a,
+void write_sorted_columns(product_state const& p, sorted_bins which, pattern<I, O> const& a,
                           pattern<I, O> const& b, O* c_ptr, I* c_col) {
   run_sorted<true>(p, which, a, b, c_ptr, nullptr, c_col);
 }
 
 template <class V, class I, class O>
-void fill_sorted(cuda_product const& p, sorted_bins which, operand<V, I, O> const& a,
+void fill_sorted(product_state const& p, sorted_bins which, operand<V, I, O> const& a,
                  operand<V, I, O> const& b, O const* c_ptr, I const* c_col, V* c_val) {
   if (which.m == row_bin::long_m && long_rows(p) >= many_rows)
     return fill_long(p, a, b, c_ptr, c_col, c_val);
@@ -227,17 +227,17 @@ void fill_sorted(cuda_product const& p, sorted_bins which, operand<V, I, O> cons
 }
 
 #define TULLE_SORTED(I, O)                                                                         \
-  template void count_sorted(cuda_product const&, sorted_bins, pattern<I, O> const&,               \
+  template void count_sorted(product_state const&, sorted_bins, pattern<I, O> const&,              \
                              pattern<I, O> const&, O*, window_found*);                             \
-  template void write_sorted_columns(cuda_product const&, sorted_bins, pattern<I, O> const&,       \
+  template void write_sorted_columns(product_state const&, sorted_bins, pattern<I, O> const&,      \
                                      pattern<I, O> const&, O*, I*);
 TULLE_SORTED(std::int32_t, std::uint32_t)
 TULLE_SORTED(std::int64_t, std::uint64_t)
 TULLE_SORTED(std::int32_t, std::uint64_t)
 #define TULLE_FILL_SORTED(tag, V, I, O)                                                            \
-  template void fill_sorted(cuda_product const&, sorted_bins, operand<V, I, unsigned_t<O>> const&, \
-                            operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I const*,   \
-                            V*);
+  template void fill_sorted(                                                                       \
+      product_state const&, sorted_bins, operand<V, I, unsigned_t<O>> const&,                      \
+      operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I const*, V*);
 TULLE_KERNEL_TYPES(TULLE_FILL_SORTED)
 
 } // namespace tulle::simt

@@ -13,21 +13,21 @@ struct sorted_bins {
 inline constexpr sorted_bins of_short_terms = {row_bin::short_m, row_bin::short_l};
 inline constexpr sorted_bins of_long_terms = {row_bin::long_m, row_bin::long_l};
 
-inline std::size_t long_rows(cuda_product const& p) {
+inline std::size_t long_rows(product_state const& p) {
   return rows_in(p, row_bin::long_m) + rows_in(p, row_bin::long_l);
 }
 
 /// What there is of which class goes into `found`, if that is not nullptr.
 template <class I, class O>
-void count_sorted(cuda_product const& p, sorted_bins which, pattern<I, O> const& a,
+void count_sorted(product_state const& p, sorted_bins which, pattern<I, O> const& a,
                   pattern<I, O> const& b, O* counts, window_found* found);
 template <class I, class O>
-void write_sorted_columns(cuda_product const& p, sorted_bins which, pattern<I, O> const& a,
+void write_sorted_columns(product_state const& p, sorted_bins which, pattern<I, O> const& a,
                           pattern<I, O> const& b, O* c_ptr, I* c_col);
 
 /// C's values, where its columns are there.
 template <class V, class I, class O>
-void fill_sorted(cuda_product const& p, sorted_bins which, operand<V, I, O> const& a,
+void fill_sorted(product_state const& p, sorted_bins which, operand<V, I, O> const& a,
                  operand<V, I, O> const& b, O const* c_ptr, I const* c_col, V* c_val);
 
 } // namespace tulle::simt

@@ -217,7 +217,7 @@ __global__ void deal_kernel(std::size_t rows, row_bin const* bins, std::uint8_t 
 /// Rows by heap in the order of their products, so that a warp's have as many: in the thesis each
 /// number is a bin.
 template <class I, class O>
-void order_heap_rows(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b) {
+void order_heap_rows(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b) {
   std::size_t const n = rows_in(p, row_bin::heap);
   auto* const list = const_cast<I*>(listed<I>(p, row_bin::heap));
   auto const rows = static_cast<std::int64_t>(a.rows);

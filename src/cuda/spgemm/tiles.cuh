@@ -29,7 +29,7 @@ constexpr std::size_t offset_bytes = std::size_t{12} << 20;
 /// ptr[t * rows + j]: the first entry of row j, or of the j-th that is named, with a column of at
 /// least first + t tiles.
 template <class I, class O>
-void find_tiles(cuda_product const& p, pattern<I, O> const& b, long long first) {
+void find_tiles(product_state const& p, pattern<I, O> const& b, long long first) {
   auto const rows = static_cast<std::size_t>(p.tile_rows);
   bool const are_named = p.named_rows != nullptr;
   each(rows * static_cast<std::size_t>(p.tiles + 1), p.stream,
@@ -286,7 +286,8 @@ __global__ void __launch_bounds__(32, 13)
 
 /// Bands for so many rows of B, within what is left of the limit; `spent` bytes are for others.
 template <class I, class O>
-void plan_tiles(cuda_product& p, pattern<I, O> const& b, std::int64_t rows, std::size_t spent = 0) {
+void plan_tiles(product_state& p, pattern<I, O> const& b, std::int64_t rows,
+                std::size_t spent = 0) {
   p.tile_rows = rows;
   std::int64_t const all = (static_cast<std::int64_t>(b.cols) + tile_columns - 1) / tile_columns;
   std::size_t const limit = scratch_limit::rest();
@@ -302,24 +303,24 @@ void plan_tiles(cuda_product& p, pattern<I, O> const& b, std::int64_t rows, std:
 /// A whose columns, and B whose rows, are places among the rows that are named, where those are
 /// few: the kernels look for a row of B in tile_ptr alone.
 template <class I, class O>
-pattern<I, O> by_name(cuda_product const& p, pattern<I, O> a) {
+pattern<I, O> by_name(product_state const& p, pattern<I, O> a) {
   if (p.named_terms)
     a.col = static_cast<I const*>(p.named_terms);
   return a;
 }
 template <class I, class O>
-pattern<I, O> among_named(cuda_product const& p, pattern<I, O> b) {
+pattern<I, O> among_named(product_state const& p, pattern<I, O> b) {
   b.rows = static_cast<I>(p.tile_rows);
   return b;
 }
 
-inline void forget_bands(cuda_product const& p, std::size_t bytes) {
+inline void forget_bands(product_state const& p, std::size_t bytes) {
   TULLE_CUDA(cudaMemsetAsync, p.before, 0, rows_in(p, row_bin::tiled) * bytes,
              static_cast<cudaStream_t>(p.stream));
 }
 /// f(first column) for each band, when it is known where rows of B enter its tiles.
 template <class I, class O, class F>
-void each_band(cuda_product const& p, pattern<I, O> const& b, bool is_known, F&& f) {
+void each_band(product_state const& p, pattern<I, O> const& b, bool is_known, F&& f) {
   for (std::int64_t band = 0; band < p.bands; ++band) {
     long long const first = band * p.tiles << tile_shift;
     if (p.bands > 1 || !is_known)
@@ -330,7 +331,7 @@ void each_band(cuda_product const& p, pattern<I, O> const& b, bool is_known, F&&
 
 /// Where C's rows enter the tiles of a band, by counting; counts may be nullptr.
 template <class I, class O>
-void count_band(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b,
+void count_band(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b,
                 long long first, O* counts) {
   launch_shared(tile_count_kernel<I, O>, rows_in(p, row_bin::tiled), count_threads,
                 static_cast<std::size_t>(p.tiles) * (tile_words + 1) * sizeof(unsigned), p.stream,
@@ -340,7 +341,8 @@ void count_band(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> con
 }
 
 template <class I, class O>
-void count_tiles(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
+void count_tiles(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b,
+                 O* counts) {
   if (rows_in(p, row_bin::tiled) == 0)
     return;
   forget_bands(p, sizeof(O));
@@ -349,7 +351,7 @@ void count_tiles(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> co
 
 /// Where there is one band, what counting left in tile_ptr and offset is used.
 template <class V, class I, class O>
-void fill_tiles(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_tiles(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                 O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
   std::size_t const rows = rows_in(p, row_bin::tiled);
   if (rows == 0)

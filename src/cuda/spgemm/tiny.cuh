@@ -134,7 +134,7 @@ void with_terms(unsigned long long longest, F&& f) {
 }
 
 template <class I, class O>
-void count_tiny(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
+void count_tiny(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts) {
   if (rows_in(p, row_bin::tiny) == 0)
     return;
   std::size_t const blocks = ceil_div(static_cast<std::size_t>(a.rows), std::size_t{tiny_threads});
@@ -144,7 +144,7 @@ void count_tiny(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> con
 }
 
 template <class S = plus_times, class V, class I, class O>
-void fill_tiny(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_tiny(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                O const* c_ptr, I* c_col, V* c_val, bool with_columns) {
   if (rows_in(p, row_bin::tiny) == 0)
     return;

@@ -317,12 +317,12 @@ __global__ void __launch_bounds__(fill_threads, 8)
 }
 
 /// Words of the widest window.
-inline int window_words(cuda_product const& p) {
+inline int window_words(product_state const& p) {
   return static_cast<int>(ceil_div(p.all.widest, 1024ull) * 32);
 }
 
 template <bool writes, class I, class O>
-void run_windows(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts,
+void run_windows(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts,
                  window_found* found, I* c_col) {
   auto const n = static_cast<std::size_t>(p.group_count);
   launch_shared(
@@ -335,7 +335,7 @@ void run_windows(cuda_product const& p, pattern<I, O> const& a, pattern<I, O> co
 /// Rows of a class of `found`, `rows` of a group together.
 template <int rows, int deep, int ahead, class S, class Place, class Groups, class V, class I,
           class O>
-void fill_class(cuda_product const& p, Groups groups, std::size_t group_count, int split,
+void fill_class(product_state const& p, Groups groups, std::size_t group_count, int split,
                 window_found const& found, int which, operand<V, I, O> const& a,
                 operand<V, I, O> const& b, O const* c_ptr, I const* c_col, V* c_val) {
   int const most = ceil_div(static_cast<int>(found.most[which]), 2) * 2;
@@ -349,7 +349,7 @@ void fill_class(cuda_product const& p, Groups groups, std::size_t group_count, i
 
 /// Other sums than the usual one are compiled for one row at a time.
 template <class S = plus_times, class V, class I, class O>
-void fill_windows(cuda_product const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
+void fill_windows(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                   O const* c_ptr, I const* c_col, V* c_val) {
   auto const* const groups = static_cast<window_group<I> const*>(p.groups);
   auto const count = static_cast<std::size_t>(p.group_count);
