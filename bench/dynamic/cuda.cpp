@@ -9,7 +9,7 @@
 #include "tulle/format/coo.hpp"
 #include "tulle/op/add.hpp"
 #include "tulle/op/convert.hpp"
-#include "tulle/op/spgemm_device.hpp"
+#include "tulle/op/spgemm.hpp"
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"

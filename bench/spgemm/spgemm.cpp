@@ -2,7 +2,7 @@
 #include "bench/spgemm/spgemm.hpp"
 
 #include "tulle/dynamic/device_dynamic_csr.hpp"
-#include "tulle/op/spgemm_device.hpp"
+#include "tulle/op/spgemm.hpp"
 
 #include "bench/contest.hpp"
 #include "bench/cuda.hpp"
@@ -96,9 +96,9 @@ contestant make_tulle(spgemm_problem<V, I> const& p, spgemm_options const& how) 
     *kept = tulle::spgemm(where, p.a, p.b, how);
   };
   {
-    spgemm_plan<V, I, I> const plan(where, p.a, p.b, how);
+    spgemm_plan const plan(where, p.a, p.b, how);
     c.path = plan.path();
-    c.bytes = plan.result().bytes();
+    c.bytes = plan.result<csr<V, I, I>>().bytes();
     c.peak_bytes = plan.bytes();
   }
   return c;
@@ -126,17 +126,16 @@ contestant make_dynamic(spgemm_problem<V, I> const& p) {
 
 template <class V, class I>
 contestant make_planned(spgemm_problem<V, I> const& p) {
-  using plan_type = spgemm_plan<V, I, I>;
   contestant c;
-  std::shared_ptr<plan_type> plan;
+  std::shared_ptr<spgemm_plan> plan;
   c.convert_seconds =
-      seconds_of([&] { plan = std::make_shared<plan_type>(cpu{.threads = p.threads}, p.a, p.b); });
+      seconds_of([&] { plan = std::make_shared<spgemm_plan>(cpu{.threads = p.threads}, p.a, p.b); });
   c.format = "csr planned";
   c.path = plan->path();
-  c.bytes = plan->result().bytes();
+  c.bytes = plan->result<csr<V, I, I>>().bytes();
   c.peak_bytes = plan->bytes();
   c.run = [p, plan] { tulle::spgemm(*plan, p.a, p.b); };
-  c.result = [plan](void* to) { *static_cast<csr<V, I, I>*>(to) = plan->result(); };
+  c.result = [plan](void* to) { *static_cast<csr<V, I, I>*>(to) = plan->result<csr<V, I, I>>(); };
   return c;
 }
 
@@ -173,9 +172,9 @@ contestant make_there(std::shared_ptr<device_matrix> const& a,
     spgemm_options told = how;
     if (told.method == spgemm_method::automatic)
       told.method = spgemm_method::tiny;
-    device_spgemm_plan const plan(*a, *b, told);
+    spgemm_plan const plan(*a, *b, told);
     c.path = plan.path();
-    c.bytes = plan.result().bytes();
+    c.bytes = plan.result<device_matrix>().bytes();
   }
   c.peak_bytes = peak_of([&] { device_matrix const made = tulle::spgemm(*a, *b, how); }) - c.bytes;
   c.result = [kept, threads](void* to) {
@@ -221,20 +220,20 @@ contestant make_planned_there(std::shared_ptr<device_matrix> const& a,
                               std::shared_ptr<device_matrix> const& b, int threads,
                               std::shared_ptr<stopwatch> const& watch) {
   contestant c;
-  std::shared_ptr<device_spgemm_plan> plan;
+  std::shared_ptr<spgemm_plan> plan;
   c.convert_seconds = seconds_of([&] {
-    plan = std::make_shared<device_spgemm_plan>(*a, *b);
+    plan = std::make_shared<spgemm_plan>(*a, *b);
     synchronize();
   });
   c.backend = "cuda";
   c.format = "csr planned";
   c.watch = watch;
   c.path = plan->path();
-  c.bytes = plan->result().bytes();
+  c.bytes = plan->result<device_matrix>().bytes();
   c.peak_bytes = plan->bytes();
   c.run = [a, b, plan] { tulle::spgemm(*plan, *a, *b); };
   c.result = [plan, threads](void* to) {
-    any_matrix back = download(plan->result(), {.threads = threads});
+    any_matrix back = download(plan->result<device_matrix>(), {.threads = threads});
     *static_cast<csr<V, I, I>*>(to) = std::move(*back.get_if<csr<V, I, I>>());
   };
   return c;

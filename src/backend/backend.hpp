@@ -62,6 +62,7 @@ struct product_request {
   bool complement = false;
   void const* added = nullptr; // D of alpha A B + beta D, a csr's view
   std::complex<double> alpha = 1, beta = 0;
+  bool upper_only = false;  // of C = A A^T, what lies on and above the diagonal
   bool counts_only = false; // C is not computed: its entries are wanted, no more
   bool is_kept = false;     // values will be computed again
 };
@@ -196,7 +197,7 @@ struct backend_table {
 
 /// Versions, formats and structs of both sides must be one build's.
 #define TULLE_FORMAT(name, ...) #name " "
-constexpr char const* backend_version = "10 "
+constexpr char const* backend_version = "11 "
 #include "tulle/format/formats.def"
     ;
 #undef TULLE_FORMAT

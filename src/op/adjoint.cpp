@@ -59,8 +59,8 @@ private:
 /// product(policy, conj(alpha), conj(b), conj(beta)) into conj(c), without reading b where alpha is
 /// zero.
 template <class V, class Product>
-void conjugate_product(char const* op, where const& w, V alpha, dense_ref const& b,
-                       V beta, dense_ref const& c, Product const& product) {
+void conjugate_product(char const* op, where const& w, V alpha, dense_ref const& b, V beta,
+                       dense_ref const& c, Product const& product) {
   std::size_t const bytes = checked_mul(checked_mul(b.rows, b.cols, op), sizeof(V), op);
   if (bytes > w.workspace_limit)
     fail(errc::out_of_memory, "%s: %zu bytes of workspace wanted, the limit is %zu", op, bytes,

@@ -111,8 +111,8 @@ inline any_matrix csr_of(where const& w, matrix_ref const& m) {
 inline void check_place(char const* op, kernel_plan const& p, matrix_ref const& m) {
   if (dispatch::place_of(m) != p.known.mark)
     fail(errc::bad_structure,
-         "%s: the plan is for a %s whose indices are elsewhere on the device; see plan.rebind()", op,
-         name(m.format));
+         "%s: the plan is for a %s whose indices are elsewhere on the device; see plan.rebind()",
+         op, name(m.format));
 }
 
 } // namespace tulle::detail

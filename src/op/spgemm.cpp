@@ -6,11 +6,15 @@
 #include "tulle/core/limited.hpp"
 #include "tulle/op/convert.hpp"
 
+#include "dispatch/format.hpp"
 #include "op/spgemm_esc.hpp"
 #include "op/spgemm_operands.hpp"
+#include "op/spgemm_plan.hpp"
 #include "reference/spgemm.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace tulle {
 namespace {
@@ -61,91 +65,195 @@ csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, sp
 
 } // namespace detail
 
+namespace {
+
+/// A plan of host matrices.
 template <class V, class I, class O>
-spgemm_plan<V, I, O>::spgemm_plan(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b,
-                                  spgemm_options o)
-    : where_(w), options_(o) {
-  detail::typed_memory("spgemm", [&] { make(a, b); });
+class host_product final : public spgemm_plan::state {
+  using view = csr_view<V, I, O>;
+
+public:
+  host_product(tulle::where const& w, view const& a, view const& b, spgemm_options o)
+      : state(w, o) {
+    check_product(a, b, w);
+    are_ = detail::which_canonical(a, b, w);
+    a_ = detail::know(a, w.threads);
+    b_ = detail::know(b, w.threads);
+    product_operands<V, I, O> const from(a, b, are_, w);
+    std::string const rows = std::string("cpu/") + name(active_isa()) + " csr, rows: ";
+    csr<V, I, O> c;
+    if (w.backend == backend::reference) {
+      c = reference_backend::spgemm(from.a, from.b, w.memory);
+      path = "reference csr";
+    } else if (o.method == spgemm_method::global_esc) {
+      c = by_global_esc(from, o, w, &path);
+      path = rows + path + ", counted so and filled by one sort";
+    } else {
+      stages_ = make_stages(from.a, from.b, o, w, from.room());
+      c = counted(from.a, from.b, *stages_, w);
+      stages_->fill(&from.a, &from.b, c.row_ptr.data(), c.col.data(), c.val.data(), false);
+      path = rows + stages_->summary();
+    }
+    if (!are_.a || !are_.b)
+      path += are_.a ? ", B sorted first" : are_.b ? ", A sorted first" : ", A and B sorted first";
+    here = any_matrix(std::move(c));
+    result_ = const_cast<csr<V, I, O>*>(here.get_if<csr<V, I, O>>());
+  }
+
+  std::size_t bytes() const noexcept override { return stages_ ? stages_->bytes() : 0; }
+
+  void check(matrix_ref const& a, matrix_ref const& b) override {
+    auto const &of_a = a.as<view>(), &of_b = b.as<view>();
+    check_shape(of_a, of_b);
+    detail::check_pattern("spgemm", "A", of_a, a_, where.threads);
+    detail::check_pattern("spgemm", "B", of_b, b_, where.threads);
+  }
+
+  void run(matrix_ref const& a, matrix_ref const& b) override {
+    auto const &of_a = a.as<view>(), &of_b = b.as<view>();
+    check_shape(of_a, of_b);
+    detail::recognise("spgemm", "A", of_a, a_, where.threads);
+    detail::recognise("spgemm", "B", of_b, b_, where.threads);
+    product_operands<V, I, O> const from(of_a, of_b, are_, where, bytes());
+    csr<V, I, O>& c = *result_;
+    if (stages_)
+      return stages_->fill(&from.a, &from.b, c.row_ptr.data(), c.col.data(), c.val.data(), true);
+    if (where.backend == backend::reference) {
+      csr<V, I, O> const again = reference_backend::spgemm(from.a, from.b, where.memory);
+      std::copy(again.val.begin(), again.val.end(), c.val.begin());
+      return;
+    }
+    // By global_esc, which may run out of memory; the pattern stays as it is.
+    detail::spgemm_room room = from.room();
+    array<V> val(c.val.size(), where.memory);
+    room.limit -= std::min(room.limit, val.bytes());
+    room.taken += val.bytes();
+    detail::fill_by_global_esc(from.a, from.b, c.row_ptr.data(), c.col.data(), val.data(), where,
+                               room);
+    std::copy(val.begin(), val.end(), c.val.begin());
+  }
+
+private:
+  void check_shape(view const& a, view const& b) const {
+    check_product(a, b, where);
+    if (a.rows != result_->rows || b.cols != result_->cols)
+      fail(errc::shape_mismatch,
+           "spgemm: the plan is for a product of %lld x %lld, A B is %lld x %lld",
+           static_cast<long long>(result_->rows), static_cast<long long>(result_->cols),
+           static_cast<long long>(a.rows), static_cast<long long>(b.cols));
+  }
+
+  detail::canonical_operands are_;
+  detail::known_pattern a_, b_;
+  std::unique_ptr<detail::spgemm_stages> stages_;
+  csr<V, I, O>* result_ = nullptr; // in `here`
+};
+
+} // namespace
+
+void detail::check_product_operands(matrix_ref const& a, matrix_ref const& b, where const& w,
+                                    char const* second) {
+  for (auto const& [which, m] : {std::pair("A", &a), std::pair(second, &b)}) {
+    if (!is_built(m->format, m->type))
+      fail(errc::unsupported, "spgemm: %s: %s is not built for %s", which, name(m->format),
+           name(m->type));
+    if (m->space != space_of(w))
+      fail(errc::unsupported, "spgemm: %s is in %s memory, the policy is %s; see upload()", which,
+           name(m->space), name(w.backend));
+    dispatch::check_present("spgemm", *m);
+  }
+  if (a.type != b.type)
+    fail(errc::unsupported, "spgemm: A is of %s and %s of %s", name(a.type), second, name(b.type));
 }
 
-template <class V, class I, class O>
-void spgemm_plan<V, I, O>::make(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) {
-  where const& w = where_;
+void detail::check_planned(matrix_ref const& a, matrix_ref const& b) {
+  if (a.format != format::csr || b.format != format::csr)
+    fail(errc::unsupported, "spgemm: a plan is for csr, A is a %s and B a %s; see convert()",
+         name(a.format), name(b.format));
+}
+
+void spgemm_plan::drop_state::operator()(state* s) const noexcept {
+  delete s;
+}
+spgemm_plan::~spgemm_plan() = default;
+spgemm_plan::spgemm_plan(spgemm_plan&&) noexcept = default;
+spgemm_plan& spgemm_plan::operator=(spgemm_plan&&) noexcept = default;
+
+spgemm_plan::state& spgemm_plan::get() const {
+  if (!state_)
+    fail(errc::bad_structure, "spgemm: the plan was moved from");
+  return *state_;
+}
+
+void spgemm_plan::make(where const& w, matrix_ref const& a, matrix_ref const& b, spgemm_options o) {
   auto const start = std::chrono::steady_clock::now();
-  check_product(a, b, w);
-  auto const are = detail::which_canonical(a, b, w);
-  a_canonical_ = are.a;
-  b_canonical_ = are.b;
-  a_ = detail::know(a, w.threads);
-  b_ = detail::know(b, w.threads);
-  product_operands<V, I, O> const from(a, b, are, w);
-  std::string const rows = std::string("cpu/") + name(active_isa()) + " csr, rows: ";
-  if (w.backend == backend::reference) {
-    result_ = reference_backend::spgemm(from.a, from.b, w.memory);
-    path_ = "reference csr";
-  } else if (options_.method == spgemm_method::global_esc) {
-    result_ = by_global_esc(from, options_, w, &path_);
-    path_ = rows + path_ + ", counted so and filled by one sort";
-  } else {
-    stages_.reset(make_stages(from.a, from.b, options_, w, from.room()).release());
-    result_ = counted(from.a, from.b, *stages_, w);
-    stages_->fill(&from.a, &from.b, result_.row_ptr.data(), result_.col.data(), result_.val.data(),
-                  false);
-    path_ = rows + stages_->summary();
-  }
-  if (!a_canonical_ || !b_canonical_)
-    path_ += a_canonical_   ? ", B sorted first"
-             : b_canonical_ ? ", A sorted first"
-                            : ", A and B sorted first";
+  detail::typed_memory("spgemm", [&] {
+    detail::check_product_operands(a, b, w);
+    detail::check_planned(a, b);
+    std::unique_ptr<state> made;
+    if (space_of(w) != space::host)
+      made = detail::product_on_device(w, a, b, o);
+    else
+      visit(a.type, [&](auto types) {
+        using T = decltype(types);
+        using view = csr_view<typename T::value, typename T::index, typename T::offset>;
+        made = std::make_unique<
+            host_product<typename T::value, typename T::index, typename T::offset>>(
+            w, a.as<view>(), b.as<view>(), o);
+      });
+    path_ = made->path;
+    state_.reset(made.release());
+  });
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-template <class V, class I, class O>
-std::size_t spgemm_plan<V, I, O>::bytes() const noexcept {
-  return stages_ ? stages_->bytes() : 0;
+std::size_t spgemm_plan::bytes() const noexcept {
+  return state_ ? state_->bytes() : 0;
 }
 
-template <class V, class I, class O>
-void spgemm_plan<V, I, O>::check_shape(csr_view<V, I, O> const& a,
-                                       csr_view<V, I, O> const& b) const {
-  check_product(a, b, where_);
-  if (a.rows != result_.rows || b.cols != result_.cols)
-    fail(errc::shape_mismatch,
-         "spgemm: the plan is for a product of %lld x %lld, A B is %lld x %lld",
-         static_cast<long long>(result_.rows), static_cast<long long>(result_.cols),
-         static_cast<long long>(a.rows), static_cast<long long>(b.cols));
-}
-
-template <class V, class I, class O>
-void spgemm_plan<V, I, O>::check(csr_view<V, I, O> a, csr_view<V, I, O> b) {
+void spgemm_plan::check_operands(matrix_ref const& a, matrix_ref const& b) {
   detail::plan_turn const turn(*this, "spgemm");
-  check_shape(a, b);
-  detail::check_pattern("spgemm", "A", a, a_, where_.threads);
-  detail::check_pattern("spgemm", "B", b, b_, where_.threads);
+  state& s = get();
+  detail::check_product_operands(a, b, s.where);
+  detail::check_planned(a, b);
+  s.check(a, b);
 }
 
-template <class V, class I, class O>
-csr<V, I, O> const& spgemm_plan<V, I, O>::run(csr_view<V, I, O> a, csr_view<V, I, O> b) {
+void spgemm_plan::rebind_to(matrix_ref const& a, matrix_ref const& b) {
   detail::plan_turn const turn(*this, "spgemm");
-  check_shape(a, b);
-  detail::recognise("spgemm", "A", a, a_, where_.threads);
-  detail::recognise("spgemm", "B", b, b_, where_.threads);
-  product_operands<V, I, O> const from(a, b, {a_canonical_, b_canonical_}, where_, bytes());
-  if (stages_) {
-    stages_->fill(&from.a, &from.b, result_.row_ptr.data(), result_.col.data(), result_.val.data(),
-                  true);
-  } else if (where_.backend == backend::reference) {
-    result_ = reference_backend::spgemm(from.a, from.b, where_.memory);
-  } else { // by global_esc, which may run out of memory; the pattern stays as it is
-    detail::spgemm_room room = from.room();
-    array<V> val(result_.val.size(), where_.memory);
-    room.limit -= std::min(room.limit, val.bytes());
-    room.taken += val.bytes();
-    detail::fill_by_global_esc(from.a, from.b, result_.row_ptr.data(), result_.col.data(),
-                               val.data(), where_, room);
-    result_.val.swap(val);
-  }
-  return result_;
+  state const& s = get();
+  make(s.where, a, b, s.options);
+}
+
+void spgemm_plan::run_with(matrix_ref const& a, matrix_ref const& b) {
+  detail::plan_turn const turn(*this, "spgemm");
+  state& s = get();
+  detail::typed_memory("spgemm", [&] {
+    detail::check_product_operands(a, b, s.where);
+    detail::check_planned(a, b);
+    s.run(a, b);
+  });
+}
+
+any_matrix const& spgemm_plan::result_here() const {
+  state const& s = get();
+  if (s.here.empty())
+    fail(errc::unsupported,
+         "spgemm: the plan's result is in %s memory; see result<device_matrix>()",
+         name(space_of(s.where)));
+  return s.here;
+}
+
+device_matrix const& spgemm_plan::result_there() const {
+  state const& s = get();
+  if (!s.here.empty())
+    fail(errc::unsupported, "spgemm: the plan's result is in host memory, not on a device");
+  return s.there;
+}
+
+void spgemm_plan::fail_type(char const* wanted) const {
+  fail(errc::unsupported, "spgemm: a csr of %s was asked for, the plan's result is of %s", wanted,
+       name(result_here().type()));
 }
 
 any_matrix spgemm(where const& w, any_matrix const& a, any_matrix const& b, spgemm_options o) {
@@ -167,8 +275,7 @@ any_matrix spgemm(where const& w, any_matrix const& a, any_matrix const& b, spge
 
 #define TULLE_SPGEMM(tag, V, I, O)                                                                 \
   template csr<V, I, O> detail::spgemm(where const&, csr_view<V, I, O>, csr_view<V, I, O>,         \
-                                       spgemm_options, std::size_t);                               \
-  template class spgemm_plan<V, I, O>;
+                                       spgemm_options, std::size_t);
 TULLE_TYPES(TULLE_SPGEMM)
 TULLE_BASIC_TYPES(TULLE_SPGEMM)
 #undef TULLE_SPGEMM

@@ -25,10 +25,6 @@ constexpr std::int64_t least_split = 1 << 16;
 
 } // namespace
 
-void spgemm_stages_deleter::operator()(spgemm_stages* s) const noexcept {
-  delete s;
-}
-
 template <class F, class Start>
 void spgemm_stages::in_turns(std::size_t n, F f, Start start) {
   std::atomic<std::size_t> next{0};

@@ -175,8 +175,8 @@ void spmm_plan::check_operand(spmv_operand a) {
     detail::check_place("spmm", s, a.matrix);
   if (s.column)
     a.transposed ? s.column->check(transposed(a.matrix)) : s.column->check(a.matrix);
-  else if (s.is_host() && dispatch::pattern_of(dispatch::arrays_of(a.matrix), s.view.threads) !=
-                              s.known.pattern)
+  else if (s.is_host() &&
+           dispatch::pattern_of(dispatch::arrays_of(a.matrix), s.view.threads) != s.known.pattern)
     detail::fail_other_pattern("spmm", a.matrix.format);
 }
 

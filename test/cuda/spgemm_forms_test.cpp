@@ -4,8 +4,8 @@
 // product does where memory ends.
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
-#include "tulle/op/galerkin_device.hpp"
-#include "tulle/op/spgemm_semiring_device.hpp"
+#include "tulle/op/galerkin.hpp"
+#include "tulle/op/spgemm_semiring.hpp"
 #include "tulle/op/spmm.hpp"
 
 #include "cuda/memory.hpp"
@@ -222,7 +222,7 @@ TEST(cuda, products_leave_nothing_behind_where_memory_ends) {
     expect_nothing_left("planned", [&](cuda const& w) {
       spgemm_plan plan(w, a, a, o);
       spgemm(plan, a, a);
-      return upload(download(plan.result()));
+      return upload(download(plan.result<device_matrix>()));
     });
   }
   expect_nothing_left("min_plus", [&](cuda const& w) { return spgemm(w, min_plus(), a, a); });

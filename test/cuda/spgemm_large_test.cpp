@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A B on the device where 32 bits do not count its entries, or just those of an operand.
-#include "tulle/op/spgemm_device.hpp"
+#include "tulle/op/spgemm.hpp"
 
 #include "support/expect.hpp"
 

@@ -3,7 +3,7 @@
 // A B over semirings and under masks on the device, bit for bit as on the cpu.
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
-#include "tulle/op/spgemm_semiring_device.hpp"
+#include "tulle/op/spgemm_semiring.hpp"
 
 #include "cuda/product.hpp"
 #include "support/zoo.hpp"

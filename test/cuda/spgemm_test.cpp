@@ -4,7 +4,7 @@
 // errors, in every type of the device.
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
-#include "tulle/op/spgemm_device.hpp"
+#include "tulle/op/spgemm_forecast.hpp"
 
 #include "cuda/memory.hpp"
 #include "cuda/product.hpp"
@@ -36,8 +36,8 @@ std::string expect_plan(cuda const& where, device_matrix const& a, device_matrix
   spgemm_plan plan(where, a, b), unmapped(where, a, b, {.method = spgemm_method::tiny});
   EXPECT_EQ(unmapped.path().find(" map "), std::string::npos) << what;
   for (auto* const p : {&plan, &unmapped}) {
-    EXPECT_TRUE(same_as(p->result(), wanted)) << what << " planned";
-    forget_values(p->result(), wanted);
+    EXPECT_TRUE(same_as(p->result<device_matrix>(), wanted)) << what << " planned";
+    forget_values(p->result<device_matrix>(), wanted);
     EXPECT_TRUE(same_as(spgemm(*p, a, b), wanted)) << what << " again";
   }
   return plan.path();

@@ -151,7 +151,7 @@ TEST(plans, of_other_operations_tell_another_matrix_at_the_same_address) {
   }
   {
     auto const a = copy_of(first);
-    spgemm_plan<double, int, int> plan(a, b);
+    spgemm_plan plan(a, b);
     auto const c = copy_of(second);
     EXPECT_TRUE(fails_with(errc::bad_structure, {"spgemm", "another pattern"},
                            [&] { spgemm(plan, c, b); }));

@@ -321,7 +321,7 @@ TEST(spgemm_plan, refuses_other_patterns_and_keeps_its_result) {
                            [&] { spgemm(plan, a, moved_entry); }));
     EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "50 x 50", "31 x 31"},
                            [&] { spgemm(plan, stencil(31), stencil(31)); }));
-    EXPECT_EQ(plan.result(), before);
+    EXPECT_EQ(plan.result<csr<double>>(), before);
   }
 }
 
@@ -464,7 +464,7 @@ TEST(spgemm_plan, keeps_its_result_where_memory_ends) {
       failing_memory memory;
       cpu const w{.threads = 1, .memory = &memory};
       spgemm_plan plan(w, a, a, {.method = m});
-      csr<double> const before = plan.result();
+      csr<double> const before = plan.result<csr<double>>();
       memory.fail_at(k);
       try {
         spgemm(plan, next, next);
@@ -473,7 +473,7 @@ TEST(spgemm_plan, keeps_its_result_where_memory_ends) {
       } catch (error const& e) {
         EXPECT_EQ(e.code(), errc::out_of_memory);
       }
-      EXPECT_EQ(plan.result(), before) << name(m) << " " << k;
+      EXPECT_EQ(plan.result<csr<double>>(), before) << name(m) << " " << k;
     }
 }
 

@@ -61,23 +61,24 @@ template <class View, class X, class Y>
 requires detail::adjoint_of<View, element_t<Y>, detail::space_of_output<Y>>
 void spmv(where const& w, element_t<Y> alpha, adjoint_view<View> const& a, X const& x,
           element_t<Y> beta, Y&& y, spmv_options o = {}) {
-  detail::spmv_adjoint_typed<element_t<Y>, detail::space_of_output<Y>>(nullptr, w, alpha, a, x, beta, y, o);
+  detail::spmv_adjoint_typed<element_t<Y>, detail::space_of_output<Y>>(nullptr, w, alpha, a, x,
+                                                                       beta, y, o);
 }
 /// The same where the data is.
 template <class View, class X, class Y>
 requires detail::adjoint_of<View, element_t<Y>, detail::space_of_output<Y>>
 void spmv(element_t<Y> alpha, adjoint_view<View> const& a, X const& x, element_t<Y> beta, Y&& y,
           spmv_options o = {}) {
-  detail::spmv_adjoint_typed<element_t<Y>, detail::space_of_output<Y>>(nullptr, detail::home_of(a.base), alpha, a, x,
-                                           beta, y, o);
+  detail::spmv_adjoint_typed<element_t<Y>, detail::space_of_output<Y>>(
+      nullptr, detail::home_of(a.base), alpha, a, x, beta, y, o);
 }
 /// The same with what was planned for transposed(a).
 template <class View, class X, class Y>
 requires detail::adjoint_of<View, element_t<Y>, detail::space_of_output<Y>>
 void spmv(spmv_plan& plan, element_t<Y> alpha, adjoint_view<View> const& a, X const& x,
           element_t<Y> beta, Y&& y) {
-  detail::spmv_adjoint_typed<element_t<Y>, detail::space_of_output<Y>>(&plan, detail::home_of(a.base), alpha, a, x,
-                                           beta, y);
+  detail::spmv_adjoint_typed<element_t<Y>, detail::space_of_output<Y>>(
+      &plan, detail::home_of(a.base), alpha, a, x, beta, y);
 }
 
 /// C = alpha A^H B + beta C, on the policy's backend.

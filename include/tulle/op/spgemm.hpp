@@ -4,71 +4,127 @@
 ///
 ///     auto c = tulle::spgemm(a, b);                                       // where the data is
 ///     auto c = tulle::spgemm(tulle::cpu{.workspace_limit = 64_MiB}, a, b);
+///     auto c = tulle::spgemm(tulle::cuda{.stream = s}, da, db);           // matrices on a device
 ///     auto plan = tulle::spgemm_plan(a, b);                               // once per two patterns
 ///     auto const& c = tulle::spgemm(plan, a, b);                          // new values
 ///     auto c = tulle::spgemm(2.0, a, b, -1.0, d);                         // 2 A B - D
 ///
 /// C holds the places that products fall on, whatever their values are, in rows of ascending
 /// columns. An entry is the sum of its products in the order of A's row, each rounded, so the
-/// result has the same bits for every method, number of threads and instruction set. An operand of
-/// another format goes through csr; one that is not canonical is sorted first.
+/// result has the same bits for every method, number of threads, instruction set and backend. An
+/// operand of another format goes through csr; one that is not canonical is sorted first.
 ///
-/// C is allocated once, as large as it is. Beside it and the operands, a call takes a byte for each
-/// row of A and of B, and for each thread an accumulator as wide as the widest row. With less than
-/// that as workspace_limit, wide rows are computed a tile of columns at a time, by fewer threads
-/// where there is little; more of it never makes tiles narrower. Copies of operands that are not
-/// csr, or not canonical, count. A limit that is too small is errc::out_of_memory, which names the
-/// least one that is not; of operands that must be copied first it may name the least for that.
+/// C is allocated once, as large as it is. Beside it and the operands, a call on the host takes one
+/// byte per row of A and of B, and per thread an accumulator as wide as the widest row. With less
+/// than that as workspace_limit, wide rows are computed one tile of columns at a time, by fewer
+/// threads where there is little; more of it never makes tiles narrower. Copies of operands that
+/// are not csr, or not canonical, count. A limit that is too small is errc::out_of_memory, which
+/// names the least one that is not; of operands that must be copied first it may name the least for
+/// that.
+///
+/// On a device a call takes one byte per row of A, up to two indices for each of those that are not
+/// short, and, where rows have more than 4096 products far apart, 52 MiB at most, or two offsets
+/// per row of B if those are more. Under a workspace_limit that is less, such rows go over B in
+/// more turns. global_esc, merge and heap_esc_merge take more, and do not go in turns to save it.
+/// esc and hash are for rows of up to 4096 products, heap for up to 32 entries of A's row; other
+/// rows are tiled, by heap as by automatic. Calls wait for the device: the size of C depends on
+/// what is there.
 #pragma once
 #include "tulle/core/plan.hpp"
 #include "tulle/op/detail/hub.hpp"
+#include "tulle/op/detail/operand.hpp"
 #include "tulle/op/spgemm_method.hpp"
 
+#include <complex>
 #include <memory>
 
 namespace tulle {
 
-namespace detail {
-class spgemm_stages;
-struct spgemm_stages_deleter {
-  void operator()(spgemm_stages* s) const noexcept;
-};
-} // namespace detail
-
-/// What spgemm computes once per two patterns: C's, and how each row is computed. It keeps its
-/// result, whose values each call renews. A call tells other patterns as with spmv_plan.
-template <class V, class I, class O>
+/// What spgemm computes once per two patterns: C's, and how each row is computed. The operands are
+/// csr, on the host or on a device. It keeps its result, whose values each call renews. On the host
+/// a call tells other patterns as with spmv_plan. On a device the kernels rely on the index arrays
+/// it was made for: operands with others need a plan of their own, or rebind().
+///
+/// On a device, by method automatic, it also keeps where each product falls, in two or four bytes,
+/// if that is at most four times C and within the workspace_limit; not where rows share their
+/// columns, which is as fast without. To find that takes up to 17 bytes per product, of 2^24 at
+/// once, beside it. A call goes on the plan's queue and is not waited for, unless an operand is not
+/// canonical, the method is global_esc, merge or heap_esc_merge, or rows are scattered and there is
+/// no such map; these take memory too.
 class spgemm_plan : public plan {
 public:
-  spgemm_plan(csr_view<V, I, O> a, csr_view<V, I, O> b, spgemm_options o = {})
-      : spgemm_plan(where{}, a, b, o) {}
-  spgemm_plan(csr<V, I, O> const& a, csr<V, I, O> const& b, spgemm_options o = {})
-      : spgemm_plan(where{}, a.view(), b.view(), o) {}
-  spgemm_plan(where const& w, csr<V, I, O> const& a, csr<V, I, O> const& b, spgemm_options o = {})
-      : spgemm_plan(w, a.view(), b.view(), o) {}
-  spgemm_plan(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, spgemm_options o = {});
-  /// As large as the product, beside bytes().
-  csr<V, I, O> const& result() const noexcept { return result_; }
+  template <detail::plain_matrix A, detail::plain_matrix B>
+  spgemm_plan(A const& a, B const& b, spgemm_options o = {})
+      : spgemm_plan(detail::home(a), a, b, o) {}
+  template <detail::plain_matrix A, detail::plain_matrix B>
+  spgemm_plan(where const& w, A const& a, B const& b, spgemm_options o = {}) {
+    detail::with_matrix(a, [&](matrix_ref const& of_a) {
+      detail::with_matrix(b, [&](matrix_ref const& of_b) { make(w, of_a, of_b, o); });
+    });
+  }
+  template <matrix_on_device A, class B>
+  spgemm_plan(cpu const&, A const&, B const&, spgemm_options = {}) = delete;
+
+  /// The product of the last call, as large as it is, beside bytes(): result<csr<double>>(),
+  /// result<any_matrix>() or result<device_matrix>(). errc::unsupported where it is another.
+  template <class C>
+  C const& result() const {
+    if constexpr (std::is_same_v<C, device_matrix>) {
+      return result_there();
+    } else if constexpr (std::is_same_v<C, any_matrix>) {
+      return result_here();
+    } else {
+      C const* const c = result_here().get_if<C>();
+      if (!c)
+        fail_type(name(owner_traits<C>::type));
+      return *c;
+    }
+  }
+  /// What it keeps beside the result.
   std::size_t bytes() const noexcept;
 
-  csr<V, I, O> const& run(csr_view<V, I, O> a, csr_view<V, I, O> b);
-  /// errc::bad_structure where a and b are not of the plan's patterns: all indices are read.
-  void check(csr_view<V, I, O> a, csr_view<V, I, O> b);
-  /// Makes the plan anew, for a and b.
-  void rebind(csr_view<V, I, O> a, csr_view<V, I, O> b) {
-    *this = spgemm_plan(where_, a, b, options_);
+  /// errc::bad_structure where a and b are not of the plan's patterns: all indices are read. On a
+  /// device: where they have other arrays.
+  template <detail::plain_matrix A, detail::plain_matrix B>
+  void check(A const& a, B const& b) {
+    detail::with_matrix(a, [&](matrix_ref const& of_a) {
+      detail::with_matrix(b, [&](matrix_ref const& of_b) { check_operands(of_a, of_b); });
+    });
+  }
+  /// Makes the plan anew, for a and b, with the policy and the options that it has.
+  template <detail::plain_matrix A, detail::plain_matrix B>
+  void rebind(A const& a, B const& b) {
+    detail::with_matrix(a, [&](matrix_ref const& of_a) {
+      detail::with_matrix(b, [&](matrix_ref const& of_b) { rebind_to(of_a, of_b); });
+    });
+  }
+  template <detail::plain_matrix A, detail::plain_matrix B>
+  void run(A const& a, B const& b) {
+    detail::with_matrix(a, [&](matrix_ref const& of_a) {
+      detail::with_matrix(b, [&](matrix_ref const& of_b) { run_with(of_a, of_b); });
+    });
   }
 
+  struct state; // src/op/spgemm_plan.hpp
+  ~spgemm_plan();
+  spgemm_plan(spgemm_plan&&) noexcept;
+  spgemm_plan& operator=(spgemm_plan&&) noexcept;
+
 private:
-  void make(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b);
-  void check_shape(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b) const;
-  where where_;
-  spgemm_options options_;
-  bool a_canonical_ = true, b_canonical_ = true;
-  detail::known_pattern a_, b_;
-  std::unique_ptr<detail::spgemm_stages, detail::spgemm_stages_deleter> stages_;
-  csr<V, I, O> result_;
+  state& get() const;
+  void make(where const& w, matrix_ref const& a, matrix_ref const& b, spgemm_options o);
+  void check_operands(matrix_ref const& a, matrix_ref const& b);
+  void rebind_to(matrix_ref const& a, matrix_ref const& b);
+  void run_with(matrix_ref const& a, matrix_ref const& b);
+  any_matrix const& result_here() const;
+  device_matrix const& result_there() const;
+  [[noreturn]] void fail_type(char const* wanted) const;
+  struct drop_state {
+    void operator()(state* s) const noexcept;
+  };
+  std::unique_ptr<state, drop_state> state_;
 };
+
 namespace detail {
 template <class V, class I, class O>
 csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, spgemm_options o,
@@ -76,6 +132,13 @@ csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, sp
 template <class V, class I, class O>
 csr<V, I, O> spgemm(where const& w, V alpha, csr_view<V, I, O> a, csr_view<V, I, O> b, V beta,
                     csr_view<V, I, O> d, spgemm_options o, std::size_t taken = 0);
+
+/// The same of matrices on a device.
+device_matrix spgemm(device const& where, matrix_ref const& a, matrix_ref const& b,
+                     spgemm_options o);
+device_matrix spgemm(device const& where, std::complex<double> alpha, matrix_ref const& a,
+                     matrix_ref const& b, std::complex<double> beta, matrix_ref const& d,
+                     spgemm_options o);
 } // namespace detail
 
 /// C = A B on the policy's backend. A and B are of one type.
@@ -91,10 +154,23 @@ template <detail::hub_operand A, detail::hub_operand B>
 auto spgemm(A const& a, B const& b, spgemm_options o = {}) {
   return spgemm(where{}, a, b, o);
 }
+/// On a device, where A and B are.
+template <detail::plain_matrix_on_device A, detail::plain_matrix_on_device B>
+device_matrix spgemm(device const& where, A const& a, B const& b, spgemm_options o = {}) {
+  return detail::with_matrix(a, [&](matrix_ref const& of_a) {
+    return detail::with_matrix(
+        b, [&](matrix_ref const& of_b) { return detail::spgemm(where, of_a, of_b, o); });
+  });
+}
+template <detail::plain_matrix_on_device A, detail::plain_matrix_on_device B>
+device_matrix spgemm(A const& a, B const& b, spgemm_options o = {}) {
+  return spgemm(detail::home(a).as_device(), a, b, o);
+}
 /// The same with what was planned for the patterns: the plan's own result.
-template <class V, class I, class O, detail::hub_operand A, detail::hub_operand B>
-csr<V, I, O> const& spgemm(spgemm_plan<V, I, O>& plan, A const& a, B const& b) {
-  return plan.run(detail::view_of(a), detail::view_of(b));
+template <detail::plain_matrix A, detail::plain_matrix B>
+detail::product_t<A> const& spgemm(spgemm_plan& plan, A const& a, B const& b) {
+  plan.run(a, b);
+  return plan.result<detail::product_t<A>>();
 }
 
 /// C = alpha A B + beta D. C holds the places of A B and of D whatever the factors are; alpha == 0
@@ -114,6 +190,27 @@ template <detail::hub_operand A, detail::hub_operand B, detail::hub_operand D>
 auto spgemm(value_t<A> alpha, A const& a, B const& b, value_t<A> beta, D const& d,
             spgemm_options o = {}) {
   return spgemm(where{}, alpha, a, b, beta, d, o);
+}
+
+/// On a device; the factors are rounded to the type of the values, and complex only where those
+/// are.
+template <detail::plain_matrix_on_device A, detail::plain_matrix_on_device B,
+          detail::plain_matrix_on_device D>
+device_matrix spgemm(device const& where, std::complex<double> alpha, A const& a, B const& b,
+                     std::complex<double> beta, D const& d, spgemm_options o = {}) {
+  return detail::with_matrix(a, [&](matrix_ref const& of_a) {
+    return detail::with_matrix(b, [&](matrix_ref const& of_b) {
+      return detail::with_matrix(d, [&](matrix_ref const& of_d) {
+        return detail::spgemm(where, alpha, of_a, of_b, beta, of_d, o);
+      });
+    });
+  });
+}
+template <detail::plain_matrix_on_device A, detail::plain_matrix_on_device B,
+          detail::plain_matrix_on_device D>
+device_matrix spgemm(std::complex<double> alpha, A const& a, B const& b, std::complex<double> beta,
+                     D const& d, spgemm_options o = {}) {
+  return spgemm(detail::home(a).as_device(), alpha, a, b, beta, d, o);
 }
 
 /// For matrices whose type only run time tells; a csr comes out.

@@ -6,7 +6,8 @@
 ///     auto u = tulle::spgemm_aat(a, {.upper_only = true});   // from the diagonal to the right
 ///
 /// The half has the bits of the whole, in half the memory and with half the products. Beside A and
-/// C a call takes A^T, and for the half an offset for each entry of A.
+/// C a call takes A^T, and for the half one offset per entry of A. On a device the whole product is
+/// made first, and the half is copied from it.
 #pragma once
 #include "tulle/op/spgemm.hpp"
 
@@ -20,7 +21,8 @@ struct aat_options {
 namespace detail {
 template <class V, class I, class O>
 csr<V, I, O> spgemm_aat(where const& w, csr_view<V, I, O> a, aat_options o, std::size_t taken);
-}
+device_matrix spgemm_aat(device const& where, matrix_ref const& a, aat_options o);
+} // namespace detail
 
 template <detail::hub_operand A>
 auto spgemm_aat(where const& w, A const& a, aat_options o = {}) {
@@ -32,6 +34,17 @@ auto spgemm_aat(where const& w, A const& a, aat_options o = {}) {
 template <detail::hub_operand A>
 auto spgemm_aat(A const& a, aat_options o = {}) {
   return spgemm_aat(where{}, a, o);
+}
+
+/// On a device; waits for it.
+template <detail::plain_matrix_on_device A>
+device_matrix spgemm_aat(device const& where, A const& a, aat_options o = {}) {
+  return detail::with_matrix(
+      a, [&](matrix_ref const& of_a) { return detail::spgemm_aat(where, of_a, o); });
+}
+template <detail::plain_matrix_on_device A>
+device_matrix spgemm_aat(A const& a, aat_options o = {}) {
+  return spgemm_aat(detail::home(a).as_device(), a, o);
 }
 
 } // namespace tulle

@@ -9,6 +9,10 @@
 /// estimated from rows drawn with a probability proportional to their products: of each the part
 /// of its products that become entries, of which the mean times all products is the estimate. It is
 /// the same on every run. Costs one pass over A's entries and the sampled rows.
+///
+/// On a device all rows are counted, as the product itself does it first: all numbers but the
+/// seconds are exact, and more entries than offsets count are no error. That takes the product's
+/// workspace and one offset per row, and waits for the device.
 #pragma once
 #include "tulle/op/spgemm.hpp"
 
@@ -32,6 +36,7 @@ namespace detail {
 template <class V, class I, class O>
 product_forecast spgemm_forecast(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b,
                                  std::size_t samples, std::size_t taken);
+product_forecast spgemm_forecast(device const& where, matrix_ref const& a, matrix_ref const& b);
 } // namespace detail
 
 /// Of at most `samples` rows.
@@ -46,6 +51,18 @@ product_forecast spgemm_forecast(where const& w, A const& a, B const& b,
 template <detail::hub_operand A, detail::hub_operand B>
 product_forecast spgemm_forecast(A const& a, B const& b, std::size_t samples = 1000) {
   return spgemm_forecast(where{}, a, b, samples);
+}
+/// On a device.
+template <detail::plain_matrix_on_device A, detail::plain_matrix_on_device B>
+product_forecast spgemm_forecast(device const& where, A const& a, B const& b) {
+  return detail::with_matrix(a, [&](matrix_ref const& of_a) {
+    return detail::with_matrix(
+        b, [&](matrix_ref const& of_b) { return detail::spgemm_forecast(where, of_a, of_b); });
+  });
+}
+template <detail::plain_matrix_on_device A, detail::plain_matrix_on_device B>
+product_forecast spgemm_forecast(A const& a, B const& b) {
+  return spgemm_forecast(detail::home(a).as_device(), a, b);
 }
 
 } // namespace tulle

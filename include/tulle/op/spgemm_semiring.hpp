@@ -14,9 +14,16 @@
 /// Beside operands and result each thread takes a value, an index and a byte for each column of B;
 /// fewer threads run where workspace_limit wants it. Copies of operands that are not csr, or not
 /// canonical, count.
+///
+/// Matrices on a device take the named semirings of op/semiring.hpp alone, for complex values
+/// plus_times alone. Without a mask the usual product comes first, for its places. Beside C a call
+/// then takes what that takes; with a mask one value, one offset and one byte per entry of the
+/// mask; with the complement of one, all of A B and as much for each of its entries. Calls wait for
+/// the device.
 #pragma once
 #include "tulle/core/parallel.hpp"
 #include "tulle/op/detail/hub.hpp"
+#include "tulle/op/detail/operand.hpp"
 #include "tulle/op/semiring.hpp"
 
 #include <algorithm>
@@ -36,6 +43,18 @@ struct mask_view {
 template <detail::hub_operand M>
 auto mask(M const& m, mask_options o = {}) {
   return mask_view<detail::view_type<M>>{detail::view_of(m), o.complement};
+}
+
+/// The same on a device.
+struct device_mask {
+  device_ref base;
+  bool complement;
+};
+inline device_mask mask(device_ref const& m, mask_options o = {}) {
+  return {m, o.complement};
+}
+inline device_mask mask(device_matrix const& m, mask_options o = {}) {
+  return {m.ref(), o.complement};
 }
 
 namespace detail {
@@ -210,6 +229,39 @@ template <class M, class S, detail::hub_operand A, detail::hub_operand B>
 requires semiring<S, value_t<A>>
 auto spgemm(mask_view<M> const& mask, S const& s, A const& a, B const& b) {
   return spgemm(where{}, mask, s, a, b);
+}
+
+namespace detail {
+/// Without a mask where that is nullptr.
+device_matrix spgemm_semiring(device const& where, device_mask const* mask, semiring_kind s,
+                              matrix_ref const& a, matrix_ref const& b);
+template <plain_matrix_on_device A, plain_matrix_on_device B>
+device_matrix spgemm_semiring(device const& where, device_mask const* mask, semiring_kind s,
+                              A const& a, B const& b) {
+  return with_matrix(a, [&](matrix_ref const& of_a) {
+    return with_matrix(
+        b, [&](matrix_ref const& of_b) { return spgemm_semiring(where, mask, s, of_a, of_b); });
+  });
+}
+} // namespace detail
+
+/// On a device.
+template <named_semiring S, detail::plain_matrix_on_device A, detail::plain_matrix_on_device B>
+device_matrix spgemm(device const& where, S const&, A const& a, B const& b) {
+  return detail::spgemm_semiring(where, nullptr, S::kind, a, b);
+}
+template <named_semiring S, detail::plain_matrix_on_device A, detail::plain_matrix_on_device B>
+device_matrix spgemm(S const& s, A const& a, B const& b) {
+  return spgemm(detail::home(a).as_device(), s, a, b);
+}
+template <named_semiring S, detail::plain_matrix_on_device A, detail::plain_matrix_on_device B>
+device_matrix spgemm(device const& where, device_mask const& mask, S const&, A const& a,
+                     B const& b) {
+  return detail::spgemm_semiring(where, &mask, S::kind, a, b);
+}
+template <named_semiring S, detail::plain_matrix_on_device A, detail::plain_matrix_on_device B>
+device_matrix spgemm(device_mask const& mask, S const& s, A const& a, B const& b) {
+  return spgemm(detail::home(a).as_device(), mask, s, a, b);
 }
 
 } // namespace tulle

@@ -14,8 +14,8 @@
 #pragma once
 #include "tulle/core/plan.hpp"
 #include "tulle/core/value_kind.hpp"
+#include "tulle/op/detail/operand.hpp"
 #include "tulle/op/spmv_method.hpp"
-#include "tulle/view/transposed.hpp"
 #include "tulle/view/vector.hpp"
 
 #include <cstdint>
@@ -25,59 +25,6 @@ namespace tulle {
 
 /// What a format's product may be asked for beside automatic; none where there is one way.
 std::span<spmv_method const> spmv_methods(format f) noexcept;
-
-namespace detail {
-
-/// A matrix operand after its wrappers are taken off.
-struct spmv_operand {
-  matrix_ref matrix;
-  bool transposed = false;
-};
-
-// Declared before any body: wrappers may stand on each other in either order.
-template <class View, class F>
-decltype(auto) with_operand(transposed_view<View> const& a, F&& f, bool transposed = false);
-template <class View, class V, class F>
-decltype(auto) with_operand(scaled_view<View, V> const& a, F&& f, bool transposed = false);
-template <class View, class F>
-decltype(auto) with_operand(View const& a, F&& f, bool transposed = false) {
-  if constexpr (std::is_same_v<View, matrix_ref>)
-    return f(spmv_operand{a, transposed});
-  else if constexpr (std::is_same_v<View, device_ref>)
-    return f(spmv_operand{a.matrix, transposed});
-  else
-    return f(spmv_operand{matrix_ref(a), transposed});
-}
-template <class View, class F>
-decltype(auto) with_operand(transposed_view<View> const& a, F&& f, bool transposed) {
-  return with_operand(a.base, static_cast<F&&>(f), !transposed);
-}
-template <class View, class V, class F>
-decltype(auto) with_operand(scaled_view<View, V> const& a, F&& f, bool transposed) {
-  return with_operand(a.base, static_cast<F&&>(f), transposed);
-}
-
-/// Where an operation runs that is not told: where the data is.
-template <class View>
-where home_of(View const& a) {
-  if constexpr (std::is_same_v<View, device_ref>)
-    return a.where;
-  else if constexpr (requires { a.base; })
-    return home_of(a.base);
-  else if constexpr (is_device_operand<View>)
-    return device(view_traits<View>::space);
-  else
-    return cpu{};
-}
-template <matrix_anywhere A>
-where home(A const& a) {
-  if constexpr (matrix_on_device<A>)
-    return home_of(view_of(a));
-  else
-    return cpu{};
-}
-
-} // namespace detail
 
 /// What spmv computes once per pattern: the kernel, its partition, its workspace. Any matrix of the
 /// same format, type and pattern may be multiplied with it. Each call looks where the arrays lie,

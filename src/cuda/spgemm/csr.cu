@@ -13,6 +13,7 @@
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/side_streams.cuh"
+#include "cuda/sort_by_key.cuh"
 #include "cuda/spgemm/few.cuh"
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/heavy.cuh"
@@ -398,6 +399,23 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
   return multiply(both.left.view, both.right.view, to, keep, p, both.are_canonical);
 }
 
+/// What lies on and above the diagonal.
+template <class V, class I, class O>
+device_csr<V, I, O> multiply_upper(device_csr<V, I, O> const& a, device_csr<V, I, O> const& b,
+                                   result_memory const& to, result_memory const& keep,
+                                   product_state& p) {
+  device_csr<V, I, O> const all = multiply(a, b, keep, keep, p);
+  auto const n = static_cast<std::size_t>(all.nnz);
+  scratch<I> const row(n, p.stream);
+  expand_rows(all.rows, all.nnz, all.row_ptr, row.get(), p.stream);
+  scratch<std::uint8_t> const is_upper(n, p.stream);
+  each(n, p.stream,
+       [row = row.get(), col = all.col, to = is_upper.get()] __device__(std::size_t k) {
+         to[k] = col[k] >= row[k];
+       });
+  return leave(all, all.val, static_cast<std::uint8_t const*>(is_upper.get()), result(to));
+}
+
 } // namespace
 
 #define TULLE_CUDA_SPGEMM_CELL(tag, V, I, O)                                                       \
@@ -408,8 +426,9 @@ device_csr<V, I, O> multiply_and_add(device_csr<V, I, O> const& a, device_csr<V,
       scratch_limit const limit(to.workspace_limit);                                               \
       auto const* const of_a = static_cast<device_csr<V, I, O> const*>(a);                         \
       auto const* const of_b = static_cast<device_csr<V, I, O> const*>(b);                         \
-      new (c) device_csr<V, I, O>(p.added ? multiply_and_add(*of_a, *of_b, to, keep, p)            \
-                                          : multiply_semiring(*of_a, *of_b, to, keep, p));         \
+      new (c) device_csr<V, I, O>(p.added        ? multiply_and_add(*of_a, *of_b, to, keep, p)     \
+                                  : p.upper_only ? multiply_upper(*of_a, *of_b, to, keep, p)       \
+                                                 : multiply_semiring(*of_a, *of_b, to, keep, p));  \
     });                                                                                            \
   }                                                                                                \
   static outcome fill_##tag(void const* a, void const* b, product_state const& p, void const* c) { \

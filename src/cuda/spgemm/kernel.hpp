@@ -83,6 +83,7 @@ constexpr product_kernel product_cell() {
               p->added = request.added;
               p->alpha = request.alpha;
               p->beta = request.beta;
+              p->upper_only = request.upper_only;
               p->counts_only = request.counts_only;
               p->maps = request.is_kept;
               outcome const came_to = typed->multiply(a, b, to, keep, *p, c);

@@ -115,6 +115,7 @@ struct product_state {
   bool complement = false;
   void const* added = nullptr;              // D of alpha A B + beta D, a csr's view
   std::complex<double> alpha = 1, beta = 0; // of which V has the real part, or both
+  bool upper_only = false;                  // what lies on and above the diagonal
   bool counts_only = false;                 // C is not computed: its entries are wanted, no more
   unsigned long long entries = 0;           // of C, then
   product_places places = {};
