@@ -5,7 +5,7 @@
 /// A batch entry finds its place by binary search in its row; what lies between two of them is one
 /// copy.
 #pragma once
-#include "tulle/primitive/radix_sort.hpp"
+#include "tulle/op/detail/radix_sort.hpp"
 #include "tulle/primitive/search.hpp"
 
 #include "bench/problem.hpp"

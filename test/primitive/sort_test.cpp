@@ -2,7 +2,7 @@
 
 // Sorts by network and by radix against the standard library.
 #include "tulle/primitive/network_sort.hpp"
-#include "tulle/primitive/radix_sort.hpp"
+#include "tulle/op/detail/radix_sort.hpp"
 
 #include "inputs.hpp"
 

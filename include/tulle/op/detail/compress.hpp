@@ -3,7 +3,7 @@
 /// Triplets in any order to csr.
 #pragma once
 #include "tulle/format/csr.hpp"
-#include "tulle/primitive/radix_sort.hpp"
+#include "tulle/op/detail/radix_sort.hpp"
 
 namespace tulle::detail {
 
