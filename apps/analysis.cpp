@@ -5,7 +5,7 @@
 
 #include "tulle/core/error.hpp"
 #include "tulle/core/parallel.hpp"
-#include "tulle/format/detail/without_empty.hpp"
+#include "format/detail/without_empty.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "apps/support/matrix.hpp"

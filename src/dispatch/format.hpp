@@ -5,7 +5,7 @@
 #pragma once
 #include "tulle/core/any_matrix.hpp"
 #include "tulle/format/csr.hpp"
-#include "tulle/format/detail/options.hpp"
+#include "format/detail/options.hpp"
 
 #include "dispatch/arrays.hpp"
 

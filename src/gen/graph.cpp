@@ -2,7 +2,7 @@
 //
 // Matrices drawn edge by edge: fem, rmat, random. Edge k is a function of k, so any thread can draw
 // it; a counting sort by row and a sort within rows make the order of drawing invisible.
-#include "tulle/format/detail/counting_sort.hpp"
+#include "format/detail/counting_sort.hpp"
 
 #include "gen/source.hpp"
 

@@ -8,8 +8,8 @@
 // and values are the matrix.
 #include "tulle/core/error.hpp"
 #include "tulle/core/registry.hpp" // members that the library has already
-#include "tulle/format/detail/counting_sort.hpp"
-#include "tulle/format/detail/without_empty.hpp"
+#include "format/detail/counting_sort.hpp"
+#include "format/detail/without_empty.hpp"
 
 #include "io/from_triplets.hpp"
 

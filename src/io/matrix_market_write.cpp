@@ -8,7 +8,7 @@
 // the rest, run on all threads.
 #include "tulle/core/error.hpp"
 #include "tulle/core/registry.hpp" // members that the library has already
-#include "tulle/format/detail/without_empty.hpp"
+#include "format/detail/without_empty.hpp"
 #include "tulle/io/matrix_market.hpp"
 
 #include "io/parse_number.hpp"

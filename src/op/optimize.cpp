@@ -7,11 +7,12 @@
 
 #include "tulle/core/error.hpp"
 #include "tulle/format/bcsr.hpp"
-#include "tulle/format/detail/counting_sort.hpp"
-#include "tulle/format/detail/symmetric.hpp"
+#include "format/detail/counting_sort.hpp"
+#include "format/detail/symmetric.hpp"
 
 #include "dispatch/format.hpp"
 #include "dispatch/short_offsets.hpp"
+#include "format/detail/blocks.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // sell: where rows go, how each chunk stores its columns, and arrays that are not a sell.
-#include "tulle/format/detail/options.hpp"
+#include "format/detail/options.hpp"
 #include "tulle/format/sell.hpp"
 
 #include "support/expect.hpp"

@@ -2,7 +2,7 @@
 
 // Symmetric storage: whether a matrix equals its transpose, and its lower triangle.
 #pragma once
-#include "tulle/format/detail/symmetric.hpp"
+#include "format/detail/symmetric.hpp"
 
 #include "cuda/convert/canonical.cuh"
 

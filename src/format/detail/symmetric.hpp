@@ -4,7 +4,12 @@
 /// it from that.
 #pragma once
 #include "tulle/format/csr.hpp"
-#include "tulle/format/detail/counting_sort.hpp"
+
+#include "format/detail/check_pointers.hpp"
+#include "format/detail/copy.hpp"
+#include "format/detail/counting_sort.hpp"
+#include "format/detail/mirror.hpp"
+#include "format/detail/refill.hpp"
 
 #include <atomic>
 

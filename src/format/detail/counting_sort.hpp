@@ -5,7 +5,8 @@
 #include "tulle/core/array.hpp"
 #include "tulle/core/parallel.hpp"
 #include "tulle/core/where.hpp"
-#include "tulle/format/detail/mirror.hpp"
+
+#include "format/detail/mirror.hpp"
 
 #include <algorithm>
 #include <cstdint>

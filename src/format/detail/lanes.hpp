@@ -4,6 +4,8 @@
 #pragma once
 #include "tulle/format/detail/arrays.hpp"
 
+#include "format/detail/copy.hpp"
+
 #include <algorithm>
 
 namespace tulle::detail {
