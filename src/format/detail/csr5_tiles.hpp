@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The tiles of csr5: what they may be, what is said of them, how they are turned.
+/// The tiles of csr5: their sizes, their descriptors and their transposition.
 #pragma once
-#include "tulle/core/fail.hpp"
-#include "tulle/core/parallel.hpp"
-#include "tulle/core/where.hpp"
+#include "tulle/format/csr5.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -42,6 +40,32 @@ inline void check_csr5_shape(errc code, int omega, int sigma) {
   int const most = csr5_most_steps(omega);
   if (sigma < 1 || sigma > most)
     fail(code, "csr5: sigma is %d, expected 1 to %d where omega is %d", sigma, most, omega);
+}
+
+/// Thesis, sec. 6.3.2: r up to r entries a row, as many as there are up to s, s up to t, then u.
+/// There it is 16 on every CPU, which is r = s = u.
+constexpr double csr5_r = 16, csr5_s = 16, csr5_t = 256, csr5_u = 16;
+/// u where omega is 32, for a GPU: H200, shares of the bound with 4, 8, 12, 16: dense 2048 .97,
+/// .79, .73, .47; lp .46, .42, .39, .40.
+constexpr double csr5_u_of_warps = 4;
+
+/// Both options as they will be; errc::unsupported for what cannot be.
+template <class V>
+csr5_options csr5_layout(csr5_options o, std::size_t rows, std::size_t nnz) {
+  if (o.omega == 0)
+    o.omega = 32 / static_cast<int>(sizeof(V)); // a vector of 256 bits
+  if (o.sigma == 0) {
+    double const length = rows == 0 ? 0 : static_cast<double>(nnz) / static_cast<double>(rows);
+    double const wanted = length <= csr5_r   ? csr5_r
+                          : length <= csr5_s ? length
+                          : length <= csr5_t ? csr5_s
+                          : o.omega == 32    ? csr5_u_of_warps
+                                             : csr5_u;
+    check_csr5_shape(errc::unsupported, o.omega, 1);
+    o.sigma = std::min(static_cast<int>(wanted), csr5_most_steps(o.omega));
+  }
+  check_csr5_shape(errc::unsupported, o.omega, o.sigma);
+  return o;
 }
 
 /// What tile_ptr and tile_desc say of one tile, worked out from row_ptr alone. For the tiles in
