@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// New values for a dia: the part of format/dia.hpp which includes this file at its end.
+/// New values for a dia of the same pattern.
 #pragma once
-#include "tulle/format/dia.hpp"
+#include "format/detail/copy.hpp"
+#include "format/detail/dia_convert.hpp"
+#include "format/detail/refill.hpp"
 
-namespace tulle {
-namespace detail {
+namespace tulle::detail {
 
 /// Whether all slots of block b of m are entries, the rows have no strays, and those of a are as
 /// long: then where an entry of a belongs follows from its position. `at` is as above.
@@ -205,55 +206,4 @@ void dia_refill(csr_view<V, I, O> const& a, dia_grid const& g, Dia const& m, V* 
   }
 }
 
-} // namespace detail
-
-template <class V, class I, class O>
-void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::check_arrays("dia", *this);
-  detail::dia_grid const g{rows, cols, block};
-  int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
-  auto const each_part = [&](csr_view<V, I, O> const& c, auto&& f) {
-    detail::parallel(parts, [&](int part) {
-      f(detail::dia_part(g, c.row_ptr, part, parts),
-        detail::dia_part(g, c.row_ptr, part + 1, parts));
-    });
-  };
-  auto const is = [&](csr_view<V, I, O> const& c) {
-    bool good = true; // as many entries, all of them stored or mirrored: the same
-    each_part(c, [&](std::size_t b, std::size_t end) {
-      if (!detail::dia_holds(c, g, *this, b, end))
-        __atomic_store_n(&good, false, __ATOMIC_RELAXED);
-    });
-    return good;
-  };
-  auto const fill_to = [&](csr_view<V, I, O> const& c, array<V>& all, array<V>& strays) {
-    each_part(c, [&](std::size_t b, std::size_t end) {
-      detail::dia_refill(c, g, *this, all.data(), strays.data(), b, end);
-    });
-  };
-  auto const fill = [&](csr_view<V, I, O> const& c) {
-    if (shared.empty())
-      return fill_to(c, val, stray_val);
-    // Of other values, others are the same. Made beside the old ones, which stay if that fails.
-    auto const slots = static_cast<std::size_t>(block);
-    array<V> all(checked_mul(shared.size(), slots, "dia"), V{}, where.memory);
-    array<V> strays(stray_val.size(), where.memory);
-    array<O> which;
-    fill_to(c, all, strays);
-    detail::dia_share(all, which, slots, where);
-    val = std::move(all);
-    shared = std::move(which);
-    stray_val = std::move(strays);
-  };
-  if (!symmetric)
-    return detail::refill_if("dia", rows, cols, nnz, a, where, is, fill);
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
-    detail::refill_mismatch("dia");
-  detail::check_symmetric("dia", c.view, where, true);
-  if (!is(c.view))
-    detail::refill_mismatch("dia");
-  fill(c.view);
-}
-
-} // namespace tulle
+} // namespace tulle::detail

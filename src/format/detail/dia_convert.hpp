@@ -3,8 +3,12 @@
 /// What the conversions of dia share: which diagonals meet which rows, runs of like rows, and which
 /// diagonals are worth keeping.
 #pragma once
-#include "tulle/format/csr.hpp"
-#include "tulle/format/detail/symmetric.hpp"
+#include "tulle/format/dia.hpp"
+
+#include "format/detail/canonical.hpp"
+#include "format/detail/check_pointers.hpp"
+#include "format/detail/copy.hpp"
+#include "format/detail/symmetric.hpp"
 
 #include <atomic>
 
@@ -408,6 +412,29 @@ void check_dia_strays(View const& a) {
              "dia: stray_val[%lld] has no equal twin, as strays of a symmetric dia have",
              static_cast<long long>(k));
     }
+}
+
+inline void check_dia_options(dia_options const& o) {
+  if (!is_dia_block(o.block))
+    fail(errc::unsupported, "dia: option block is %d, expected a power of two up to %d", o.block,
+         most_dia_block);
+  if (!(o.fill >= 0 && o.fill <= 1))
+    fail(errc::unsupported, "dia: option fill is %g, expected a share between 0 and 1", o.fill);
+  if (!(o.limit >= 0))
+    fail(errc::unsupported, "dia: option limit is %g, expected a number from 0 up", o.limit);
+  if (o.symmetric && o.shared)
+    fail(errc::unsupported, "dia: options symmetric and shared are both set, expected one at most");
+}
+
+/// The bytes of a dia that has so many diagonals, stretches of them and strays.
+template <class V, class I, class O>
+double dia_bytes(dia_grid const& g, std::size_t diagonals, double stretches, std::size_t strays) {
+  auto const block = static_cast<std::size_t>(g.block);
+  return stretches * static_cast<double>(block * sizeof(V) + (block + 7) / 8) +
+         static_cast<double>((g.blocks() + 1) * sizeof(O) + diagonals * sizeof(I) +
+                             strays * (sizeof(V) + sizeof(I)) +
+                             std::min(strays, static_cast<std::size_t>(g.rows)) *
+                                 (sizeof(I) + sizeof(O)));
 }
 
 } // namespace tulle::detail
