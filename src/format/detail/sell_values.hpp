@@ -2,8 +2,10 @@
 
 /// Values of csr to the places that a sell has for them, and whether its columns are theirs.
 #pragma once
-#include "tulle/format/detail/lanes.hpp"
 #include "tulle/format/sell.hpp"
+
+#include "format/detail/copy.hpp"
+#include "format/detail/lanes.hpp"
 
 #include <limits>
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// csr to sell: the conversion of format/sell.hpp, which includes this file at its end.
+/// csr to sell: how rows are sorted and split, and how the columns of each chunk are stored.
 #pragma once
-#include "tulle/format/detail/sell_values.hpp"
 #include "tulle/format/sell.hpp"
 
-namespace tulle {
-namespace detail {
+#include "format/detail/check_room.hpp"
+#include "format/detail/lanes.hpp"
+#include "format/detail/sell_values.hpp"
+
+namespace tulle::detail {
 
 template <class V, class I, class O>
 void sell_values(sell<V, I, O>& b, csr_view<V, I, O> const& a, cpu const& where);
@@ -421,56 +423,4 @@ struct sell_builder {
   }
 };
 
-} // namespace detail
-
-template <class V, class I, class O>
-sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu const& where) {
-  detail::check_sell_options(o);
-  detail::canonical<V, I, O> const c(a, where);
-  if (o.symmetric) {
-    detail::check_symmetric("sell", c.view, where);
-    o.split = 0;
-  }
-  detail::stored_part const kept(c.view, o.symmetric, where);
-  detail::sell_builder<V, I, O> builder{kept.view, o, where, {}};
-  sell& b = builder.b;
-  b.rows = a.rows;
-  b.cols = a.cols;
-  b.nnz = c.view.nnz;
-  b.chunk = o.chunk;
-  b.sigma = o.sigma;
-  b.symmetric = o.symmetric;
-  builder.wide = static_cast<std::size_t>(o.chunk);
-  if (a.rows == 0)
-    return std::move(b);
-  builder.split_rows();
-  builder.sort_windows();
-  if (builder.chunks != 0) {
-    builder.shape_chunks();
-    builder.fill_chunks();
-  }
-  detail::sell_values(b, kept.view, where);
-  return std::move(b);
-}
-
-template <class V, class I, class O>
-void sell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::check_arrays("sell", *this);
-  // What is stored, as a matrix of its own.
-  auto const refill_part = [&](csr_view<V, I, O> const& part, O entries) {
-    detail::refill_if(
-        "sell", rows, cols, entries, part, where,
-        [&](csr_view<V, I, O> const& c) { return detail::sell_has_columns(*this, c, where); },
-        [&](csr_view<V, I, O> const& c) { detail::sell_values(*this, c, where); });
-  };
-  if (!symmetric)
-    return refill_part(a, nnz);
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
-    detail::refill_mismatch("sell");
-  detail::check_symmetric("sell", c.view, where, true);
-  detail::stored_part const kept(c.view, true, where);
-  refill_part(kept.view, kept.view.nnz);
-}
-
-} // namespace tulle
+} // namespace tulle::detail

@@ -1,10 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-
-/// The invariants of format/sell.hpp, which includes this file at its end.
-#pragma once
 #include "tulle/format/sell.hpp"
 
+#include "format/detail/canonical.hpp"
+#include "format/detail/check_pointers.hpp"
+#include "format/detail/refill.hpp"
+#include "format/detail/sell_build.hpp"
+#include "format/detail/symmetric.hpp"
+#include "format/instantiate.hpp"
+
 namespace tulle {
+
+template <class V, class I, class O, space S>
+sell_view<V, I, O, S>::sell_view(I rows, I cols, int chunk, int sigma,
+                                 sell_arrays<V, I, O> const& a,
+                                 bool symmetric) requires(S == space::host)
+    : sell_view(unchecked, rows, cols, O(0), chunk, sigma, a, symmetric) {
+  detail::check_shape("sell", rows, cols);
+  if (chunk < 1 || chunk > 64 || (chunk & (chunk - 1)) != 0)
+    fail(errc::bad_structure, "sell: chunk is %d, expected a power of two up to 64", chunk);
+  if (a.long_row.size() > static_cast<std::size_t>(rows))
+    fail(errc::bad_structure, "sell: %zu long rows of %lld", a.long_row.size(),
+         static_cast<long long>(rows));
+  auto const sized = [](char const* name, std::size_t is, std::size_t expected) {
+    if (is != expected)
+      fail(errc::bad_structure, "sell: %s has %zu elements, expected %zu", name, is, expected);
+  };
+  std::size_t const n = chunks();
+  if (!a.perm.empty() || longs != 0)
+    sized("perm", a.perm.size(), places());
+  sized("len", a.len.size(), places());
+  if (n != 0 || !a.step_ptr.empty())
+    sized("step_ptr", a.step_ptr.size(), n + 1);
+  sized("kind", a.kind.size(), n);
+  sized("col_ptr", a.col_ptr.size(), n);
+  sized("base", a.base.size(), n);
+  sized("long_col", a.long_col.size(), a.long_val.size());
+  if (longs != 0 || !a.long_ptr.empty() || long_nnz != 0)
+    sized("long_ptr", a.long_ptr.size(), static_cast<std::size_t>(longs) + 1);
+  for (std::size_t const size :
+       {a.val.size(), a.col.size(), a.short_col.size(), a.mask.size(), a.long_val.size()})
+    narrow<O>(size, "number of entries");
+  for (std::size_t p = 0; p < a.len.size() && a.len.data(); ++p)
+    if (a.len[p] < 0)
+      fail(errc::bad_structure, "sell: len[%zu] is %lld", p, static_cast<long long>(a.len[p]));
+  check(true);
+}
+
+template <class V, class I, class O, space S>
+csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& where) const {
+  auto const n = static_cast<std::size_t>(rows);
+  auto const apart = static_cast<std::size_t>(longs);
+  auto const wide = static_cast<std::size_t>(chunk);
+  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory), {}, {});
+  for (std::size_t p = 0; p < places(); ++p)
+    c.row_ptr[static_cast<std::size_t>(row_at(p)) + 1] = static_cast<O>(len[p]);
+  for (std::size_t i = 0; i < apart; ++i)
+    c.row_ptr[static_cast<std::size_t>(long_row[i]) + 1] =
+        static_cast<O>(long_ptr[i + 1] - long_ptr[i]);
+  c.row_ptr[0] = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i] + c.row_ptr[i + 1]);
+  c.col = array<I>(static_cast<std::size_t>(c.row_ptr[n]), where.memory);
+  c.val = array<V>(c.col.size(), where.memory);
+  int const parts = detail::parts_for(c.col.size() + n, where.threads);
+  detail::parallel(parts, [&](int part) {
+    if (places() != 0) {
+      std::size_t const end = detail::split_by_entries(step_ptr, chunks(), part + 1, parts);
+      for (std::size_t b = detail::split_by_entries(step_ptr, chunks(), part, parts); b < end; ++b)
+        for (int lane = 0; lane < rows_of(b); ++lane) {
+          std::size_t const place = b * wide + static_cast<std::size_t>(lane);
+          auto to = static_cast<std::size_t>(c.row_ptr[static_cast<std::size_t>(row_at(place))]);
+          entries_of(b, lane, [&](std::size_t p, I j) {
+            c.col[to] = j;
+            c.val[to++] = val[p];
+          });
+        }
+    }
+    if (apart != 0) {
+      std::size_t const end = detail::split_by_entries(long_ptr, apart, part + 1, parts);
+      for (std::size_t i = detail::split_by_entries(long_ptr, apart, part, parts); i < end; ++i) {
+        O const first = c.row_ptr[static_cast<std::size_t>(long_row[i])];
+        std::copy(long_col + long_ptr[i], long_col + long_ptr[i + 1], c.col.data() + first);
+        std::copy(long_val + long_ptr[i], long_val + long_ptr[i + 1], c.val.data() + first);
+      }
+    }
+  });
+  if (symmetric)
+    return detail::mirrored(c.view(), where);
+  return c;
+}
 
 template <class V, class I, class O, space S>
 void sell_view<V, I, O, S>::check_chunk(std::size_t c) const {
@@ -166,4 +250,56 @@ void sell_view<V, I, O, S>::check(bool count) {
          static_cast<long long>(nnz));
 }
 
+template <class V, class I, class O>
+sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu const& where) {
+  detail::check_sell_options(o);
+  detail::canonical<V, I, O> const c(a, where);
+  if (o.symmetric) {
+    detail::check_symmetric("sell", c.view, where);
+    o.split = 0;
+  }
+  detail::stored_part const kept(c.view, o.symmetric, where);
+  detail::sell_builder<V, I, O> builder{kept.view, o, where, {}};
+  sell& b = builder.b;
+  b.rows = a.rows;
+  b.cols = a.cols;
+  b.nnz = c.view.nnz;
+  b.chunk = o.chunk;
+  b.sigma = o.sigma;
+  b.symmetric = o.symmetric;
+  builder.wide = static_cast<std::size_t>(o.chunk);
+  if (a.rows == 0)
+    return std::move(b);
+  builder.split_rows();
+  builder.sort_windows();
+  if (builder.chunks != 0) {
+    builder.shape_chunks();
+    builder.fill_chunks();
+  }
+  detail::sell_values(b, kept.view, where);
+  return std::move(b);
+}
+
+template <class V, class I, class O>
+void sell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+  detail::check_arrays("sell", *this);
+  // What is stored, as a matrix of its own.
+  auto const refill_part = [&](csr_view<V, I, O> const& part, O entries) {
+    detail::refill_if(
+        "sell", rows, cols, entries, part, where,
+        [&](csr_view<V, I, O> const& c) { return detail::sell_has_columns(*this, c, where); },
+        [&](csr_view<V, I, O> const& c) { detail::sell_values(*this, c, where); });
+  };
+  if (!symmetric)
+    return refill_part(a, nnz);
+  detail::canonical<V, I, O> const c(a, where);
+  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
+    detail::refill_mismatch("sell");
+  detail::check_symmetric("sell", c.view, where, true);
+  detail::stored_part const kept(c.view, true, where);
+  refill_part(kept.view, kept.view.nnz);
+}
+
 } // namespace tulle
+
+TULLE_INSTANTIATE_FORMAT(sell, every)
