@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Blocks out of the rows of csr, and new values for them: of format/bcsr.hpp, which includes this
-/// file at its end, and of formats that keep the same blocks and name their rows in other ways.
+/// Blocks from the rows of csr, and new values for them: for bcsr, and for formats that store the
+/// same blocks and order their rows in other ways.
 #pragma once
 #include "tulle/format/bcsr.hpp"
 
-namespace tulle {
-namespace detail {
+#include "format/detail/blocks.hpp"
+#include "format/detail/canonical.hpp"
+#include "format/detail/check_room.hpp"
+#include "format/detail/copy.hpp"
+#include "format/detail/refill.hpp"
+#include "format/detail/symmetric.hpp"
+
+namespace tulle::detail {
 
 /// Options that can be, as they will be; errc::unsupported for others.
 inline bcsr_options checked_bcsr_options(bcsr_options o, char const* name = "bcsr") {
@@ -172,24 +178,4 @@ void refill_blocks(char const* name, bcsr_view<V, I, O> const& to, V* val, O ent
       });
 }
 
-} // namespace detail
-
-template <class V, class I, class O>
-bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu const& where) {
-  return detail::blocks_from_csr(a, o, where);
-}
-
-template <class V, class I, class O>
-void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::check_arrays("bcsr", *this);
-  if (!symmetric)
-    return detail::refill_blocks("bcsr", view(), val.data(), nnz, a, where);
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols || c.view.nnz != nnz)
-    detail::refill_mismatch("bcsr");
-  detail::check_symmetric("bcsr", c.view, where, true);
-  detail::stored_part const kept(c.view, true, where, height); // a matrix of its own
-  detail::refill_blocks("bcsr", view(), val.data(), kept.view.nnz, kept.view, where);
-}
-
-} // namespace tulle
+} // namespace tulle::detail
