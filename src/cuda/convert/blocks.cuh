@@ -6,6 +6,8 @@
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/convert/symmetric.cuh"
+#include "format/detail/blocks.hpp"
+#include "format/detail/check_room.hpp"
 
 #include <functional>
 #include <limits>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Rows or columns that follow one another with one pattern, as from finite elements with more than
-/// one unknown a node: what holds for the first of them need not be asked of the others.
+/// one unknown per node: what holds for the first of them need not be asked of the others.
 #pragma once
-#include "tulle/format/detail/arrays.hpp"
+#include "format/detail/copy.hpp"
 
 #include <algorithm>
 

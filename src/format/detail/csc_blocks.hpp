@@ -3,7 +3,10 @@
 /// Values of csr to csc where rows and columns come in groups of one pattern.
 #pragma once
 #include "tulle/format/csr.hpp"
-#include "tulle/format/detail/alike.hpp"
+
+#include "format/detail/alike.hpp"
+#include "format/detail/check_pointers.hpp"
+#include "format/detail/copy.hpp"
 
 namespace tulle::detail {
 
@@ -14,7 +17,8 @@ namespace tulle::detail {
 /// ms to refill fem 60000, two threads of Zen 4, the product taking 2.0: compared 2.8 and
 /// copied 3.6; entries scattered one by one 9.1. Other ways to copy: places kept once more instead
 /// of notes 5.3, notes of the place alone 4.6. In trials that took longer: not past the caches 6.6
-/// for 4.5; without asking for the next line of a row, copied 6.2 for 4.3 and compared 4.0 for 2.9.
+/// for 4.5; without prefetching the next line of a row, copied 6.2 for 4.3 and compared 4.0
+/// for 2.9.
 template <class V, class I, class O>
 class csc_blocks {
 public:
@@ -129,7 +133,7 @@ private:
     block* to = block_.data() + first_[part];
     bool good = true;
     for (; j < end && good; j += width_[j]) {
-      std::size_t const after = j + width_[j]; // behind what is skipped
+      std::size_t const after = j + width_[j]; // the column after those that are skipped
       if (after < end)
         ask_for(row_ + col_ptr_[after],
                 static_cast<std::size_t>(col_ptr_[after + 1] - col_ptr_[after]));
@@ -150,7 +154,7 @@ private:
     I const* const end = row_ + col_ptr_[j + 1];
     std::uint8_t const* const height = height_.data();
     I const* const col = c.col;
-    I other = 0; // no branch an entry
+    I other = 0; // no branch per entry
     while (r < end) {
       I const i = *r++;
       int const n = height[i];

@@ -2,7 +2,7 @@
 
 /// What dense blocks promise, however their block rows are named: of bcsr, bcoo and bccoo.
 #pragma once
-#include "tulle/format/detail/blocks.hpp"
+#include "format/detail/blocks.hpp"
 
 #include <string>
 #include <utility>

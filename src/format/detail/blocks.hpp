@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Small dense blocks in a csr: where they lie, which shape suits, and a bit a slot for holes.
+/// Small dense blocks in a csr: where they lie, which shape suits, and one bit per slot for holes.
 #pragma once
 #include "tulle/format/csr.hpp"
+#include "tulle/format/detail/block_bits.hpp"
+
+#include "format/detail/copy.hpp"
+#include "format/detail/counting_sort.hpp"
 
 #include <bit>
 #include <type_traits>
 
 namespace tulle::detail {
 
-inline constexpr int longest_block_side = 8;
-
-/// The n bits, at most 64, that begin at bit `at`. Always inlined, since kernels call it and share
-/// no symbol with others.
-[[gnu::always_inline]] constexpr std::uint64_t bits_at(std::uint64_t const* words, std::size_t at,
-                                                       int n) {
-  std::size_t const word = at / 64;
-  int const shift = static_cast<int>(at % 64);
-  std::uint64_t bits = words[word] >> shift;
-  if (shift + n > 64)
-    bits |= words[word + 1] << (64 - shift);
-  return n == 64 ? bits : bits & ((std::uint64_t(1) << n) - 1);
-}
-
-/// The same n bits set to `bits`, all 0 before. `alone` where no other thread has bits in the
-/// words.
+/// Sets the n bits that begin at bit `at` to `bits`, all 0 before. `alone` where no other thread
+/// has bits in the words.
 inline void put_bits(std::uint64_t* words, std::size_t at, int n, std::uint64_t bits, bool alone) {
   auto const put = [=](std::uint64_t* word, std::uint64_t b) {
     if (alone)
@@ -233,7 +223,7 @@ bool is_whole_block_row(View const& b, std::size_t i, csr_view<V, I, O> const& a
   if (!are_rows_alike(a, top, b.height, n))
     return false;
   return known_side(b.width, [&, block_col = b.block_col + b.block_ptr[i]](auto w) {
-    I other = 0; // no branch an entry
+    I other = 0; // no branch per entry
     for (O k = 0; k < blocks; ++k)
       for (int e = 0; e < w; ++e)
         other |= static_cast<I>(first[k * w + e] ^ static_cast<I>(block_col[k] * w + e));
@@ -255,7 +245,7 @@ void fill_whole_block_row(View const& b, std::size_t i, csr_view<V, I, O> const&
     known_side(b.height, [&](auto h) {
       auto const put = [&](O first, O last, V* at) {
         for (O k = first; k < last; ++k)
-          for (int r = 0; r < h; ++r) // rows of blocks * w values, one behind the other
+          for (int r = 0; r < h; ++r) // rows of blocks * w values, one after the other
             for (int e = 0; e < w; ++e)
               *at++ = from[(r * blocks + k) * w + e];
       };
@@ -306,7 +296,7 @@ struct block_counts {
                    entries += static_cast<std::size_t>(to[s] - from[s]);
                });
   }
-  /// Slots an entry; where the sample is empty, as of entries alone.
+  /// Slots per entry; where the sample is empty, as if it had entries alone.
   double fill(int height, int width) const {
     auto const size = static_cast<std::size_t>(height * width);
     return entries == 0 ? static_cast<double>(size)
@@ -325,7 +315,7 @@ block_counts sampled_blocks(csr_view<V, I, O> const& a, int height, int width) {
   return counts;
 }
 
-/// The shape of least bytes an entry by a sample, among those that leave the given sides as they
+/// The shape of fewest bytes per entry by a sample, among those that leave the given sides as they
 /// are, or among squares; 0 is not given. sampled(height, width) are its counts. How: see the head
 /// of bcsr.hpp.
 template <class View, class Sampled>
