@@ -2,77 +2,50 @@
 
 /// The strips of cmrs out of the rows of csr: in the order of csr, sorted by column, or padded.
 #pragma once
-#include "tulle/format/csr.hpp"
+#include "tulle/format/cmrs.hpp"
 
+#include "format/detail/check_room.hpp"
+#include "format/detail/copy.hpp"
+#include "format/detail/sort_by_column.hpp"
+
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
-#include <utility>
 
-namespace tulle {
-
-/// How strips are laid out.
-struct cmrs_layout {
-  int height = 1;              ///< rows of a strip
-  bool sorted = false;         ///< a strip's entries by column, not by row
-  int warp = 0;                ///< slots of a warp; 0 where strips are not padded
-  int modulo = 0;              ///< most entries of one row in a warp, where padded
-  constexpr int bits() const { // of a row in a strip
-    int n = 0;
-    while (1 << n < height)
-      ++n;
-    return n;
-  }
-  friend bool operator==(cmrs_layout const&, cmrs_layout const&) = default;
-};
-
-namespace detail {
+namespace tulle::detail {
 
 constexpr int most_strip_rows = 64;
+
+/// The layout that options ask for; errc::unsupported for one that there is not.
+inline cmrs_layout layout_of(cmrs_options const& o) {
+  auto const check = [](char const* name, int value, int most) {
+    if (value < 1 || value > most || !std::has_single_bit(static_cast<unsigned>(value)))
+      fail(errc::unsupported, "cmrs: option %s is %d, expected a power of two from 1 to %d", name,
+           value, most);
+  };
+  check("height", o.height, most_strip_rows);
+  if (!o.padded)
+    return {o.height, o.sorted, 0, 0};
+  check("warp", o.warp, most_strip_rows);
+  check("modulo", o.modulo, o.warp);
+  return {o.height, false, o.warp, o.modulo};
+}
+
+/// Words of `cols` columns and a row in strip fit an I, its sign left for padding.
+template <class I>
+void check_column_words(I cols, cmrs_layout const& layout) {
+  if (cols > 0 && (cols - 1) > (std::numeric_limits<I>::max() >> layout.bits()))
+    fail(
+        errc::overflow, "cmrs: %lld columns and %d bits for the row in a strip of %d do not fit %d",
+        static_cast<long long>(cols), layout.bits(), layout.height, std::numeric_limits<I>::digits);
+}
 
 template <class I, class O>
 struct strip_entry {
   I word;
   O at; // which of the strip's entries it is
 };
-
-/// n entries of rows that follow each other, stably by their columns, of [least, most], into one of
-/// the two; returns which.
-template <class O, class Entry, class I, class Column>
-Entry* sort_by_column(Entry* from, Entry* to, std::size_t n, I least, I most,
-                      Column const& column) {
-  using U = std::make_unsigned_t<I>;
-  constexpr std::size_t few = 32; // entries below which clearing the counters would cost most
-  constexpr int most_bits = 8;    // of a digit
-  if (n < few) {
-    for (std::size_t k = 1; k < n; ++k)
-      for (std::size_t j = k; j > 0 && column(from[j]) < column(from[j - 1]); --j)
-        std::swap(from[j], from[j - 1]);
-    return from;
-  }
-  // By digits of the column; rows are in order to begin with. Merging the rows pair by pair took
-  // longer where they differ, for the wrong guesses.
-  int const width = static_cast<int>(std::bit_width(static_cast<U>(most - least)));
-  int const digits = (width + most_bits - 1) / most_bits;
-  int const digit = digits == 0 ? 0 : (width + digits - 1) / digits;
-  U const mask = static_cast<U>((U(1) << digit) - 1);
-  for (int shift = 0; shift < width; shift += digit, std::swap(from, to)) {
-    auto const bucket = [=](Entry const& e) {
-      return static_cast<U>(column(e) - least) >> shift & mask;
-    };
-    O next[1 << most_bits];
-    std::fill_n(next, mask + 1, O(0));
-    for (std::size_t k = 0; k < n; ++k)
-      ++next[bucket(from[k])];
-    O sum = 0;
-    for (U b = 0; b <= mask; ++b)
-      sum = static_cast<O>(sum + std::exchange(next[b], sum));
-    for (std::size_t k = 0; k < n; ++k)
-      to[next[bucket(from[k])]++] = from[k];
-  }
-  return from;
-}
 
 /// Where threads sort strips of up to `most` entries, each in its own part.
 template <class V, class I, class O>
@@ -97,7 +70,7 @@ void write_sorted(csr_view<V, I, O> const& a, std::size_t first, std::size_t las
   auto const mine = static_cast<std::size_t>(part) * scratch.most;
   auto* const entries = scratch.entries.data() + 2 * mine;
   V* const from = scratch.val.data() + mine;
-  std::copy_n(a.val + base, n, from); // in their order: they come out in another
+  std::copy_n(a.val + base, n, from); // since they are written in another order
   auto const length = [&](std::size_t i) {
     return static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]);
   };
@@ -198,7 +171,7 @@ constexpr void write_warps(csr_view<V, I, O, S> const& a, std::size_t first, std
         *val++ = a.val[row.next];
       }
     }
-    for (; col < end; ++col) { // a neighbour's column: its x is at hand
+    for (; col < end; ++col) { // the column of the entry before, whose x is in the cache
       *col = static_cast<I>(word | std::numeric_limits<I>::min());
       *val++ = V{};
     }
@@ -291,5 +264,4 @@ void write_strips(csr_view<V, I, O> const& a, cmrs_layout const& layout, O const
   });
 }
 
-} // namespace detail
-} // namespace tulle
+} // namespace tulle::detail
