@@ -1,43 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How panels are laid out: options, the columns that stand together, the rows that do.
+/// How panels are laid out: the columns that stand together, the rows that do.
 #pragma once
-#include "tulle/format/csr.hpp"
+#include "tulle/format/panels.hpp"
 
+#include <algorithm>
 #include <bit>
 
-namespace tulle {
-
-// ms of a product, double, two threads, avx2 on Zen 4, panels of 1024, 2048, 4096, 8192 columns: lp
-// 4.0, 3.8, 4.5, 6.5; rmat 18 2.0, 1.9, 2.0, 2.3. Of 2048, 8192, 65536: circuit 2.1, 1.9, 1.9.
-// Groups of 16384, 32768, 65536 rows: rmat 18 1.9 each. Columns by their entries and in their own
-// order: rmat 18 1.9, 2.1; circuit 2.6, 1.9.
-struct panels_options {
-  int width = 0;      ///< columns of a panel: a power of two up to 65536, or 0: as suits
-  int height = 32768; ///< most rows of a group, up to 65536; very small groups take long to build
-  int lanes = 8;      ///< rows side by side, up to 64; 8 has vectors
-  int piece = 8;      ///< what is left of a row is kept together from this many entries on
-  double hot = .5;    ///< columns go by how many entries they have where the sixteenth of them that
-                      ///< has most has more than this share of all; 1: never
-  double limit = 8;   ///< bytes, in multiples of those of csr
-
-  template <class F>
-  void fields(F&& f) {
-    f("width", width);
-    f("height", height);
-    f("lanes", lanes);
-    f("piece", piece);
-    f("hot", hot);
-    f("limit", limit);
-  }
-  static constexpr char const* variants[] = {
-      "width=1:lanes=1:piece=1", "width=16:height=24:hot=0", "width=65536:lanes=2:piece=3",
-      "width=1024:height=1:lanes=64", "width=32:height=64:piece=2:hot=0"};
-  static constexpr char const* on_cuda = "width=8192:height=2048:lanes=32:piece=1";
-  static constexpr char const* drawn = "width=2:lanes=2";
-};
-
-namespace detail {
+namespace tulle::detail {
 
 constexpr std::size_t most_local = 65536; // rows of a group, columns of a panel
 constexpr int most_lanes = 64;
@@ -174,7 +144,7 @@ array<I> choose_groups(csr_view<V, I, O> const& a, panels_options const& o, cpu 
   std::size_t const share = static_cast<std::size_t>(a.nnz) / many_groups + 1;
   auto const walk = [&](auto&& f) {
     for (std::size_t i = 0; i < rows;) {
-      // The first row behind the share, by row_ptr; then between least and height.
+      // The first row beyond the share, by row_ptr; then between least and height.
       O const* const end =
           std::partition_point(a.row_ptr + i + 1, a.row_ptr + rows, [&](O const& p) {
             return static_cast<std::size_t>(p - a.row_ptr[i]) < share;
@@ -193,5 +163,4 @@ array<I> choose_groups(csr_view<V, I, O> const& a, panels_options const& o, cpu 
   return ptr;
 }
 
-} // namespace detail
-} // namespace tulle
+} // namespace tulle::detail

@@ -2,9 +2,9 @@
 
 /// Values of csr in the order of the tiles of panels: the part of panel_tiles.hpp that refills.
 #pragma once
-#include "tulle/format/detail/alike.hpp"
-#include "tulle/format/detail/lanes.hpp"
-#include "tulle/format/detail/panel_tiles.hpp"
+#include "format/detail/alike.hpp"
+#include "format/detail/lanes.hpp"
+#include "format/detail/panel_tiles.hpp"
 
 namespace tulle::detail {
 
@@ -37,7 +37,7 @@ I differ_eight_rows(I const* const* row, std::size_t n, I base, std::uint16_t co
         before(k);
       shorts step[4];
       std::memcpy(step, local + 8 * k, sizeof step);
-      // Steps of a lane side by side, two lanes a vector.
+      // Steps of a lane side by side, two lanes per vector.
       auto const low = [](auto a, auto b) {
         return ints(__builtin_shufflevector(shorts(a), shorts(b), 0, 8, 1, 9, 2, 10, 3, 11));
       };
@@ -71,9 +71,9 @@ I differ_eight_rows(I const* const* row, std::size_t n, I base, std::uint16_t co
 
 /// f(position in b, side, positions in the csr, n, ask) for n entries of `side` rows side by side,
 /// and so for all of tile t, as they are stored. Row i of the group goes on at at_row[i] and ends
-/// at row_end[i]; false where it has too few. Such rows lie far from each other: ask(k) asks for 8
-/// entries of the next ones in `array`, the one of csr that f reads, and `soon` for as much as f
-/// has read.
+/// at row_end[i]; false where it has too few. Such rows lie far from each other: ask(k) prefetches
+/// 8 entries of the next ones in `array`, the one of csr that f reads, and `soon` prefetches as
+/// much as f has read.
 template <class V, class I, class O>
 template <class View, class T, class F>
 bool tile_builder<V, I, O>::follow_tile(View const& b, std::size_t t, O const* row_end, O* at_row,
@@ -114,9 +114,9 @@ bool tile_builder<V, I, O>::follow_tile(View const& b, std::size_t t, O const* r
   return true;
 }
 
-// What a part will have next is asked for from front to back while it is at a group, if it takes no
-// more bytes than that. ms to copy fem 60000, two threads of Zen 4, so 2.0, without 2.4. All of a
-// group asked for before its first tile: 2.3; rows asked for further ahead: as without.
+// A part prefetches its next group while it works on one, if that takes no more bytes than this. ms
+// to copy fem 60000, two threads of Zen 4: 2.0, without prefetch 2.4. With all of a group
+// prefetched before its first tile: 2.3; with rows prefetched further ahead: 2.4.
 constexpr std::size_t most_soon = std::size_t{4} << 20;
 
 template <class V, class I, class O>
@@ -193,7 +193,7 @@ bool tile_builder<V, I, O>::follow(View const& b, V* val) {
                 I const* row[most_lanes];
                 for (int l = 0; l < side; ++l)
                   row[l] = col + from[l];
-                I bad = 0; // no branch an entry
+                I bad = 0; // no branch per entry
                 std::uint16_t const* const local = at_b + at;
                 if constexpr (std::is_same_v<decltype(side), std::integral_constant<int, 8>>)
                   bad = differ_eight_rows(row, n, base, local, ask);

@@ -2,7 +2,7 @@
 
 /// The tiles of panels out of the rows of csr, and their values out of another with its pattern.
 #pragma once
-#include "tulle/format/detail/panel_choice.hpp"
+#include "format/detail/panel_choice.hpp"
 
 #include <mutex>
 #include <new>
@@ -10,7 +10,7 @@
 
 namespace tulle::detail {
 
-/// A list that grows, in memory that was given: by one thread at a time, as that may know no other.
+/// A list that grows in the caller's memory resource, which may allow one thread at a time only.
 template <class T>
 struct growing {
   array<T> data;
@@ -26,7 +26,7 @@ struct growing {
   }
 };
 
-/// Up to `most` objects in memory that was given.
+/// Up to `most` objects in memory of the caller's memory resource.
 template <class T>
 class objects {
 public:
@@ -55,7 +55,7 @@ private:
   std::size_t size_ = 0;
 };
 
-/// Asks for an array from front to back, some bytes of it at a time, into the second cache.
+/// Prefetches an array from front to back into the second cache, some bytes at a time.
 class slow_ask {
 public:
   slow_ask() = default;
@@ -63,7 +63,7 @@ public:
   slow_ask(T const* p, std::size_t n)
       : at_(reinterpret_cast<char const*>(p)), end_(reinterpret_cast<char const*>(p + n)) {}
   void go_on(std::size_t bytes) {
-    // at_ goes by lines, and may end behind end_.
+    // at_ goes by cache lines and may pass end_.
     char const* const stop = end_ - at_ > static_cast<std::ptrdiff_t>(bytes) ? at_ + bytes : end_;
     for (; at_ < stop; at_ += 64)
       __builtin_prefetch(at_, 0, 2);
@@ -139,7 +139,7 @@ private:
                              [&](I j) { return static_cast<std::size_t>(j) >> shift_ < panel; }) -
         a_.col);
   }
-  /// The first tile of b from the unit's first panel on, or behind its last.
+  /// The first tile of b from the unit's first panel on, or the first after its last panel.
   template <class View>
   std::size_t first_tile(View const& b, unit const& u, bool behind = false) const {
     return static_cast<std::size_t>(
@@ -188,7 +188,7 @@ tile_builder<V, I, O>::tile_builder(csr_view<V, I, O> const& a, array<I> const& 
     for (std::size_t l = 0; l < order.size(); ++l)
       place_[static_cast<std::size_t>(order[l])] = static_cast<I>(l);
   }
-  // A few units a thread, and no more entries in one than the last cache holds; by panels only
+  // A few units per thread, and no more entries in one than the last cache holds; by panels only
   // where a row's entries are in their order.
   std::size_t const share = std::min<std::size_t>(
       1 << 20, static_cast<std::size_t>(a.nnz) / (4 * static_cast<std::size_t>(parts_)) + 1);
