@@ -2,7 +2,8 @@
 
 /// The invariants that jds, jds_csr and jds_ell share.
 #pragma once
-#include "tulle/format/detail/jds_sections.hpp"
+#include "format/detail/check_pointers.hpp"
+#include "format/detail/jds_convert.hpp"
 
 #include <string>
 
