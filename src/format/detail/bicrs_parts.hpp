@@ -5,7 +5,11 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
+#include "format/detail/check_pointers.hpp"
+
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace tulle::detail {
 
@@ -47,8 +51,8 @@ array<I> greedy_parts(csr_view<V, I, O> const& a, int part, cpu const& where) {
   return part_row;
 }
 
-/// Where block (i, j) comes along the Hilbert curve through a square of 2^bits blocks a side, which
-/// begins at the left of its last row, goes up first, and ends at the right.
+/// Where block (i, j) comes along the Hilbert curve through a square of 2^bits blocks per side,
+/// which begins at the left of its last row, goes up first, and ends at the right.
 [[gnu::always_inline]] constexpr std::uint64_t hilbert(std::uint64_t i, std::uint64_t j, int bits) {
   std::uint64_t const last = (std::uint64_t(1) << bits) - 1;
   std::uint64_t x = j, y = last - i, place = 0;
@@ -244,7 +248,7 @@ auto bicrs_to_csr(View const& v, cpu const& where) {
       c.val[static_cast<std::size_t>(k)] = v.val[at];
     });
   });
-  if (!c.view().is_canonical(where)) // the curve goes right to left as well
+  if (!c.view().is_canonical(where)) // since the curve goes right to left as well
     return c.view().to_csr(where);
   return c;
 }
