@@ -5,10 +5,10 @@
 
 #include "tulle/core/error.hpp"
 #include "tulle/core/parallel.hpp"
-#include "format/detail/without_empty.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "apps/support/matrix.hpp"
+#include "format/detail/without_empty.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,9 +5,9 @@
 #pragma once
 #include "tulle/core/any_matrix.hpp"
 #include "tulle/format/csr.hpp"
-#include "format/detail/options.hpp"
 
 #include "dispatch/arrays.hpp"
+#include "format/detail/options.hpp"
 
 #include <new>
 

@@ -12,6 +12,7 @@
 
 #include "dynamic/batch.hpp"
 #include "dynamic/rows.hpp"
+#include "format/detail/canonical.hpp"
 
 #include <optional>
 

@@ -3,7 +3,6 @@
 // Matrices drawn edge by edge: fem, rmat, random. Edge k is a function of k, so any thread can draw
 // it; a counting sort by row and a sort within rows make the order of drawing invisible.
 #include "format/detail/counting_sort.hpp"
-
 #include "gen/source.hpp"
 
 #include <algorithm>

@@ -7,10 +7,10 @@
 // way; others are sorted row by row. A file already sorted by row needs no second copy: its columns
 // and values are the matrix.
 #include "tulle/core/error.hpp"
-#include "tulle/core/registry.hpp" // members that the library has already
+#include "tulle/core/types.hpp"
+
 #include "format/detail/counting_sort.hpp"
 #include "format/detail/without_empty.hpp"
-
 #include "io/from_triplets.hpp"
 
 #include <limits>

@@ -7,10 +7,15 @@
 // gzip file like any other, costs at most 0.3 % in size, and lets deflate, 15 times slower than
 // the rest, run on all threads.
 #include "tulle/core/error.hpp"
-#include "tulle/core/registry.hpp" // members that the library has already
-#include "format/detail/without_empty.hpp"
+#include "tulle/core/types.hpp"
+#include "tulle/format/csc.hpp"
 #include "tulle/io/matrix_market.hpp"
 
+#include "format/detail/canonical.hpp"
+#include "format/detail/check_pointers.hpp"
+#include "format/detail/copy.hpp"
+#include "format/detail/symmetric.hpp"
+#include "format/detail/without_empty.hpp"
 #include "io/parse_number.hpp"
 #include "io/text_sink.hpp"
 

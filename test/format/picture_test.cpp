@@ -14,7 +14,6 @@
 //     2 . 4 .
 //     . 6 . 5
 #include "format/detail/options.hpp"
-
 #include "support/expect.hpp"
 #include "support/formats.hpp"
 

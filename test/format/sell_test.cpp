@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // sell: where rows go, how each chunk stores its columns, and arrays that are not a sell.
-#include "format/detail/options.hpp"
 #include "tulle/format/sell.hpp"
 
+#include "format/detail/options.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 
