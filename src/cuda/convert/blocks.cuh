@@ -6,6 +6,7 @@
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/convert/symmetric.cuh"
+#include "format/detail/bcsr_build.hpp"
 #include "format/detail/blocks.hpp"
 #include "format/detail/check_room.hpp"
 

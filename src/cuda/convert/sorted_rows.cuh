@@ -5,6 +5,7 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/lanes.hpp"
 #include "format/detail/rows_by_length.hpp"
 
 namespace tulle::simt {
