@@ -6,9 +6,9 @@
 /// copy.
 #pragma once
 #include "tulle/op/detail/radix_sort.hpp"
-#include "tulle/primitive/search.hpp"
 
 #include "bench/problem.hpp"
+#include "primitive/search.hpp"
 
 namespace tulle::bench {
 

@@ -12,7 +12,7 @@
 ///
 /// From   Liu, thesis 2015, sec. 4.4.3-4.4.4, algorithm 13.
 #pragma once
-#include "tulle/primitive/scan.hpp"
+#include "primitive/scan.hpp"
 
 namespace tulle::primitive {
 

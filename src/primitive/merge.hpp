@@ -8,7 +8,7 @@
 ///
 /// From   Liu, thesis 2015, sec. 4.5.4-4.5.5, algorithms 16-18.
 #pragma once
-#include "tulle/primitive/search.hpp"
+#include "primitive/search.hpp"
 
 namespace tulle::primitive {
 
