@@ -65,8 +65,7 @@ acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options o, cpu c
   b.bin_ptr = detail::counting_sort<I>(
       n == 0 ? 0 : detail::bin_of(longest) + 1, n,
       [&](int part, int parts, auto&& f) {
-        for (std::size_t i = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
-             i < end; ++i)
+        for (std::size_t i = split(n, part, parts), end = split(n, part + 1, parts); i < end; ++i)
           f(bin(i), static_cast<I>(i));
       },
       [to = b.bin_row.data()](std::size_t at, I const*, I i) { to[at] = i; }, where);

@@ -105,11 +105,10 @@ void bccoo_view<V, I, O, S>::check(bool count) {
         fail(errc::bad_structure, "bccoo: block_row[%zu] is %lld after %lld", k,
              static_cast<long long>(block_row[k]), static_cast<long long>(block_row[k - 1]));
   }
-  int const parts = detail::parts_for(slots(), 0, 1 << 18);
+  int const parts = parts_for(slots(), 0, 1 << 18);
   std::size_t const entries = good.count(parts, [&](int part) {
     std::size_t mine = 0;
-    detail::each_flagged_row(*this, detail::split(words(), part, parts),
-                             detail::split(words(), part + 1, parts),
+    detail::each_flagged_row(*this, split(words(), part, parts), split(words(), part + 1, parts),
                              [&](std::size_t k, std::size_t begin, std::size_t end) {
                                mine += good.entries(block_row_at(k), begin, end);
                              });

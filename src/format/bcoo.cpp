@@ -54,9 +54,9 @@ void bcoo_view<V, I, O, S>::check(bool count) {
   detail::block_checker const good("bcoo", *this);
   auto const n = static_cast<std::size_t>(blocks);
   detail::check_indices("bcoo: block_row", block_row, n, static_cast<I>(block_rows()));
-  int const parts = detail::parts_for(slots(), 0, 1 << 18);
+  int const parts = parts_for(slots(), 0, 1 << 18);
   auto const begin_of = [&](int part) { // where a block row begins
-    std::size_t k = detail::split(n, part, parts);
+    std::size_t k = split(n, part, parts);
     while (k > 0 && k < n && block_row[k] == block_row[k - 1])
       ++k;
     return k;
@@ -105,12 +105,11 @@ bcoo<V, I, O> bcoo<V, I, O>::from_csr(csr_view<V, I, O> a, bcoo_options o, cpu c
   c.width = b.width;
   c.block_row = array<I>(b.block_col.size(), where.memory);
   std::size_t const n = b.view().block_rows();
-  int const parts = detail::parts_for(c.block_row.size(), where.threads);
+  int const parts = parts_for(c.block_row.size(), where.threads);
   if (!c.block_row.empty())
-    detail::parallel(parts, [&](int part) {
-      std::size_t const end = detail::split_by_entries(b.block_ptr.data(), n, part + 1, parts);
-      for (std::size_t i = detail::split_by_entries(b.block_ptr.data(), n, part, parts); i < end;
-           ++i)
+    parallel(parts, [&](int part) {
+      std::size_t const end = split_by_entries(b.block_ptr.data(), n, part + 1, parts);
+      for (std::size_t i = split_by_entries(b.block_ptr.data(), n, part, parts); i < end; ++i)
         std::fill(c.block_row.begin() + b.block_ptr[i], c.block_row.begin() + b.block_ptr[i + 1],
                   static_cast<I>(i));
     });

@@ -37,13 +37,13 @@ void bcsr_view<V, I, O, S>::check(bool count) {
          static_cast<long long>(rows), static_cast<long long>(cols), height, width);
   std::size_t const n = block_rows();
   detail::check_pointers("bcsr: block_ptr", block_ptr, n, blocks);
-  int const parts = detail::parts_for(slots(), 0, 1 << 18);
+  int const parts = parts_for(slots(), 0, 1 << 18);
   std::size_t const entries = good.count(parts, [&](int part) {
     std::size_t mine = 0;
     if (n == 0)
       return mine;
-    std::size_t const end = detail::split_by_entries(block_ptr, n, part + 1, parts);
-    for (std::size_t i = detail::split_by_entries(block_ptr, n, part, parts); i < end; ++i)
+    std::size_t const end = split_by_entries(block_ptr, n, part + 1, parts);
+    for (std::size_t i = split_by_entries(block_ptr, n, part, parts); i < end; ++i)
       mine += good.entries(i, static_cast<std::size_t>(block_ptr[i]),
                            static_cast<std::size_t>(block_ptr[i + 1]));
     return mine;
@@ -61,11 +61,11 @@ csr<V, I, O> bcsr_view<V, I, O, S>::to_csr(cpu const& where) const {
   if (n == 0)
     return c;
   std::size_t const all = block_rows();
-  int const parts = detail::parts_for(slots() + n, where.threads);
+  int const parts = parts_for(slots() + n, where.threads);
   auto const each_part = [&](auto&& f) {
-    detail::parallel(parts, [&](int part) {
-      std::size_t const end = detail::split(all, part + 1, parts);
-      for (std::size_t i = detail::split(all, part, parts); i < end; ++i)
+    parallel(parts, [&](int part) {
+      std::size_t const end = split(all, part + 1, parts);
+      for (std::size_t i = split(all, part, parts); i < end; ++i)
         f(i);
     });
   };

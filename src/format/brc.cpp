@@ -185,10 +185,9 @@ brc<V, I, O> brc<V, I, O>::from_csr(csr_view<V, I, O> a, brc_options o, cpu cons
                                                 levels, o, m.level_rows.data(), m.level_ptr.data());
   m.block_ptr = array<O>(blocks + 1, where.memory);
   m.len = array<I>(order.rows, where.memory);
-  int const parts = detail::parts_for(order.rows, where.threads);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t p = detail::split(order.rows, part, parts),
-                     end = detail::split(order.rows, part + 1, parts);
+  int const parts = parts_for(order.rows, where.threads);
+  parallel(parts, [&](int part) {
+    for (std::size_t p = split(order.rows, part, parts), end = split(order.rows, part + 1, parts);
          p < end; ++p)
       m.len[p] = static_cast<I>(order.length_at(p));
   });

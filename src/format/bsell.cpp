@@ -132,11 +132,11 @@ void bsell_view<V, I, O, S>::check(bool count) {
            steps, chunk);
   }
   std::size_t entries = 0;
-  int const parts = detail::parts_for(static_cast<std::size_t>(stored), 0, 1 << 15);
-  detail::parallel(parts, [&](int part) {
+  int const parts = parts_for(static_cast<std::size_t>(stored), 0, 1 << 15);
+  parallel(parts, [&](int part) {
     std::size_t mine = 0;
-    std::size_t const end = detail::split(slices(), part + 1, parts);
-    for (std::size_t s = detail::split(slices(), part, parts); s < end; ++s)
+    std::size_t const end = split(slices(), part + 1, parts);
+    for (std::size_t s = split(slices(), part, parts); s < end; ++s)
       mine += check_slice(s);
     __atomic_fetch_add(&entries, mine, __ATOMIC_RELAXED);
   });
@@ -212,8 +212,8 @@ bsell<V, I, O> bsell<V, I, O>::from_csr(csr_view<V, I, O> a, bsell_options o, cp
   c.pattern =
       array<std::uint64_t>(holes ? (stored * size + 63) / 64 : 0, std::uint64_t(0), where.memory);
   bsell_view<V, I, O> const to = c.view();
-  int const parts = detail::parts_for(stored * size, where.threads);
-  detail::parallel(parts, [&](int part) {
+  int const parts = parts_for(stored * size, where.threads);
+  parallel(parts, [&](int part) {
     detail::each_place(
         to, part, parts,
         [&](std::size_t p, std::size_t s, std::size_t r, detail::bsell_places const& at) {
@@ -254,9 +254,9 @@ csr<V, I, O> bsell_view<V, I, O, S>::to_csr(cpu const& where) const {
   b.val = array<V>(blocks * slots, where.memory);
   if (pattern)
     b.pattern = array<std::uint64_t>((blocks * slots + 63) / 64, std::uint64_t(0), where.memory);
-  int const parts = detail::parts_for(b.val.size(), where.threads);
+  int const parts = parts_for(b.val.size(), where.threads);
   if (blocks != 0)
-    detail::parallel(parts, [&](int part) {
+    parallel(parts, [&](int part) {
       detail::each_place(
           *this, part, parts,
           [&](std::size_t p, std::size_t s, std::size_t r, detail::bsell_places const& at) {
@@ -284,14 +284,14 @@ void bsell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   auto const bits = [&](std::size_t block) {
     return detail::bits_at(to.pattern, block * slots, to.size());
   };
-  int const parts = detail::parts_for(val.size() + len.size(), where.threads);
+  int const parts = parts_for(val.size() + len.size(), where.threads);
   bool const past = val.bytes() >= detail::past_caches_from;
   auto const first_slice = [&](int part) {
-    return to.slices() == 0 ? 0 : detail::split_by_entries(to.slice_ptr, to.slices(), part, parts);
+    return to.slices() == 0 ? 0 : split_by_entries(to.slice_ptr, to.slices(), part, parts);
   };
   auto const each_part = [&](auto const& f) {
     if (!len.empty())
-      detail::parallel(parts, [&](int part) { detail::each_place(to, part, parts, f); });
+      parallel(parts, [&](int part) { detail::each_place(to, part, parts, f); });
   };
   // f(k, slice, row of it, where things lie, column, rows, first, last) for each block of c, which
   // is block k of that row but for those that store nothing, where blocks have holes; false where f
@@ -328,9 +328,9 @@ void bsell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
           array<I> place(perm.size(), where.memory);
           for (std::size_t p = 0; p < perm.size(); ++p)
             place[static_cast<std::size_t>(perm[p])] = static_cast<I>(p);
-          detail::parallel(parts, [&](int part) {
-            std::size_t const end = detail::split(len.size(), part + 1, parts);
-            for (std::size_t i = detail::split(len.size(), part, parts); i < end; ++i)
+          parallel(parts, [&](int part) {
+            std::size_t const end = split(len.size(), part + 1, parts);
+            for (std::size_t i = split(len.size(), part, parts); i < end; ++i)
               if (!detail::is_whole_place(
                       to, place.empty() ? i : static_cast<std::size_t>(place[i]), c))
                 return __atomic_store_n(&good, false, __ATOMIC_RELAXED);
@@ -348,7 +348,7 @@ void bsell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
       },
       [&](csr_view<V, I, O> const& c) {
         if (!to.pattern)
-          return detail::parallel(parts, [&](int part) {
+          return parallel(parts, [&](int part) {
             std::size_t const end = first_slice(part + 1);
             for (std::size_t s = first_slice(part); s < end; ++s)
               detail::fill_whole_slice(to, s, c, val.data(), past);

@@ -177,11 +177,11 @@ csr<V, I, O> cmrs_view<V, I, O, S>::to_csr(cpu const& where) const {
     std::fill_n(c.row_ptr.data(), n + 1, O(0));
     return c;
   }
-  int const parts = detail::parts_for(static_cast<std::size_t>(stored) + n, where.threads);
+  int const parts = parts_for(static_cast<std::size_t>(stored) + n, where.threads);
   auto const begin_of = [&](int part) {
-    return detail::split_by_entries(strip_ptr, strips(), part, parts);
+    return split_by_entries(strip_ptr, strips(), part, parts);
   };
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     for (std::size_t s = begin_of(part), end = begin_of(part + 1); s < end; ++s) {
       O length[detail::most_strip_rows] = {};
       for (O k = strip_ptr[s]; k < strip_ptr[s + 1]; ++k)
@@ -191,7 +191,7 @@ csr<V, I, O> cmrs_view<V, I, O, S>::to_csr(cpu const& where) const {
   });
   for (std::size_t i = 0; i < n; ++i)
     c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i + 1] + c.row_ptr[i]);
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     for (std::size_t s = begin_of(part), end = begin_of(part + 1); s < end; ++s)
       detail::walk_strip(*this, s, c.row_ptr.data(), c.val.data(), [&](O k, O to) {
         c.col[to] = static_cast<I>(col[k] >> layout.bits());
@@ -255,11 +255,10 @@ void cmrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   auto const each_strip = [&](auto&& f) {
     if (nnz == 0)
       return;
-    int const parts = detail::parts_for(val.size(), where.threads);
-    detail::parallel(parts, [&](int part) {
-      std::size_t const end = detail::split_by_entries(b.strip_ptr, b.strips(), part + 1, parts);
-      for (std::size_t s = detail::split_by_entries(b.strip_ptr, b.strips(), part, parts); s < end;
-           ++s)
+    int const parts = parts_for(val.size(), where.threads);
+    parallel(parts, [&](int part) {
+      std::size_t const end = split_by_entries(b.strip_ptr, b.strips(), part + 1, parts);
+      for (std::size_t s = split_by_entries(b.strip_ptr, b.strips(), part, parts); s < end; ++s)
         f(s);
     });
   };

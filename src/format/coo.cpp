@@ -52,10 +52,9 @@ csr<V, I, O> coo_view<V, I, O, S>::to_csr(cpu const& where) const {
   csr<V, I, O> c(unchecked, rows, cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
   c.row_ptr = detail::bucket_sort<O>(
       static_cast<std::size_t>(rows), n, row,
-      [&](int part, int parts) { return detail::split(n, part, parts); },
+      [&](int part, int parts) { return split(n, part, parts); },
       [&](int part, int parts, auto&& f) {
-        for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
-             k < end; ++k)
+        for (std::size_t k = split(n, part, parts), end = split(n, part + 1, parts); k < end; ++k)
           f(k, col[k], val[k], false);
       },
       c.col.data(), c.val.data(), where);
@@ -77,10 +76,10 @@ coo<V, I, O> coo<V, I, O>::from_csr(csr_view<V, I, O> a, coo_options, cpu const&
         array<V>(entries, where.memory));
   if (entries == 0)
     return b;
-  int const parts = detail::parts_for(entries, where.threads);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const end = detail::split_by_entries(c.view.row_ptr, n, part + 1, parts);
-    for (std::size_t i = detail::split_by_entries(c.view.row_ptr, n, part, parts); i < end; ++i)
+  int const parts = parts_for(entries, where.threads);
+  parallel(parts, [&](int part) {
+    std::size_t const end = split_by_entries(c.view.row_ptr, n, part + 1, parts);
+    for (std::size_t i = split_by_entries(c.view.row_ptr, n, part, parts); i < end; ++i)
       for (O k = c.view.row_ptr[i]; k < c.view.row_ptr[i + 1]; ++k) {
         b.row[k] = static_cast<I>(i);
         b.col[k] = c.view.col[k];
@@ -95,17 +94,16 @@ void coo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   detail::check_arrays("coo", *this);
   auto const lines = static_cast<std::size_t>(rows);
   std::size_t const n = val.size();
-  int const parts = detail::parts_for(n, where.threads);
+  int const parts = parts_for(n, where.threads);
   detail::refill_if(
       "coo", rows, cols, view().nnz, a, where,
       [&](csr_view<V, I, O> const& c) {
         bool good = true;
         if (n != 0)
-          detail::parallel(parts, [&](int part) {
-            std::size_t const end = detail::split_by_entries(c.row_ptr, lines, part + 1, parts);
+          parallel(parts, [&](int part) {
+            std::size_t const end = split_by_entries(c.row_ptr, lines, part + 1, parts);
             I other = 0; // no branch an entry
-            for (std::size_t i = detail::split_by_entries(c.row_ptr, lines, part, parts); i < end;
-                 ++i)
+            for (std::size_t i = split_by_entries(c.row_ptr, lines, part, parts); i < end; ++i)
               for (auto k = static_cast<std::size_t>(c.row_ptr[i]);
                    k < static_cast<std::size_t>(c.row_ptr[i + 1]); ++k)
                 other |= static_cast<I>((row[k] ^ static_cast<I>(i)) | (col[k] ^ c.col[k]));

@@ -63,15 +63,15 @@ void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   // is checked on the way. Values go to other memory first, so that a refusal leaves the old ones
   // whole; to walk twice instead takes longer.
   std::size_t const n = row.size();
-  int const parts = detail::parts_for(n, where.threads, columns / 2 + (1 << 15));
+  int const parts = parts_for(n, where.threads, columns / 2 + (1 << 15));
   array<O> next(checked_mul(columns, static_cast<std::size_t>(parts), "refill"), where.memory);
   array<V> fresh(n, where.memory);
   auto const is_filled = [&](csr_view<V, I, O> const& c) {
     bool good = true;
     if (n != 0)
-      detail::parallel(parts, [&](int part) {
-        std::size_t const first = detail::split_by_entries(c.row_ptr, lines, part, parts);
-        std::size_t const last = detail::split_by_entries(c.row_ptr, lines, part + 1, parts);
+      parallel(parts, [&](int part) {
+        std::size_t const first = split_by_entries(c.row_ptr, lines, part, parts);
+        std::size_t const last = split_by_entries(c.row_ptr, lines, part + 1, parts);
         O* const at = next.data() + static_cast<std::size_t>(part) * columns;
         for (std::size_t j = 0; j < columns; ++j) {
           __builtin_prefetch(row.data() + col_ptr[std::min(columns, j + detail::entries_ahead)]);

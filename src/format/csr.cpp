@@ -26,13 +26,13 @@ template <class V, class I, class O, space S>
 bool csr_view<V, I, O, S>::is_canonical(cpu const& where) const {
   if (nnz == 0)
     return true;
-  int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads, 1 << 18);
+  int const parts = parts_for(static_cast<std::size_t>(nnz), where.threads, 1 << 18);
   auto const n = static_cast<std::size_t>(rows);
   // Columns may go down, or stay, from one row to the next alone: as often in all as there.
   std::size_t inside = 0;
-  detail::parallel(parts, [&](int part) {
-    std::size_t const first = detail::split_by_entries(row_ptr, n, part, parts);
-    std::size_t const last = detail::split_by_entries(row_ptr, n, part + 1, parts);
+  parallel(parts, [&](int part) {
+    std::size_t const first = split_by_entries(row_ptr, n, part, parts);
+    std::size_t const last = split_by_entries(row_ptr, n, part + 1, parts);
     auto const begin = static_cast<std::size_t>(row_ptr[first]);
     auto const end = static_cast<std::size_t>(row_ptr[last]);
     std::size_t down = detail::descents<true>(col + begin, end - begin);
@@ -52,15 +52,15 @@ csr<V, I, O> csr_view<V, I, O, S>::to_csr(cpu const& where) const {
   auto const entries = static_cast<std::size_t>(nnz);
   csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory),
                  array<I>(entries, where.memory), array<V>(entries, where.memory));
-  int const parts = detail::parts_for(entries + n, where.threads);
+  int const parts = parts_for(entries + n, where.threads);
   if (is_canonical(where)) {
     if (row_ptr)
       std::copy_n(row_ptr, n + 1, c.row_ptr.data());
     else
       c.row_ptr[0] = 0;
-    detail::parallel(parts, [&](int part) {
-      std::size_t const k = detail::split(entries, part, parts);
-      std::size_t const count = detail::split(entries, part + 1, parts) - k;
+    parallel(parts, [&](int part) {
+      std::size_t const k = split(entries, part, parts);
+      std::size_t const count = split(entries, part + 1, parts) - k;
       std::copy_n(col + k, count, c.col.data() + k);
       std::copy_n(val + k, count, c.val.data() + k);
     });
@@ -73,9 +73,9 @@ csr<V, I, O> csr_view<V, I, O, S>::to_csr(cpu const& where) const {
     return c;
   array<I> new_col(kept, where.memory);
   array<V> new_val(kept, where.memory);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const end = detail::split_by_entries(row_ptr, n, part + 1, parts);
-    for (std::size_t i = detail::split_by_entries(row_ptr, n, part, parts); i < end; ++i) {
+  parallel(parts, [&](int part) {
+    std::size_t const end = split_by_entries(row_ptr, n, part + 1, parts);
+    for (std::size_t i = split_by_entries(row_ptr, n, part, parts); i < end; ++i) {
       O const length = c.row_ptr[i + 1] - c.row_ptr[i];
       std::copy_n(c.col.data() + row_ptr[i], length, new_col.data() + c.row_ptr[i]);
       std::copy_n(c.val.data() + row_ptr[i], length, new_val.data() + c.row_ptr[i]);

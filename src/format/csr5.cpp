@@ -147,11 +147,11 @@ void csr5_view<V, I, O, S>::validate() const {
          static_cast<long long>(offsets), used);
 
   auto const lane_entries = static_cast<std::size_t>(sigma); // tiles are whole numbers of lanes
-  int const parts = detail::parts_for(static_cast<std::size_t>(nnz), 0, 1 << 18);
+  int const parts = parts_for(static_cast<std::size_t>(nnz), 0, 1 << 18);
   if (nnz > 0)
-    detail::parallel(parts, [&](int part) {
-      std::size_t const end = detail::split_by_entries(row_ptr, n, part + 1, parts);
-      std::size_t i = detail::split_by_entries(row_ptr, n, part, parts);
+    parallel(parts, [&](int part) {
+      std::size_t const end = split_by_entries(row_ptr, n, part + 1, parts);
+      std::size_t i = split_by_entries(row_ptr, n, part, parts);
       auto k = static_cast<std::size_t>(row_ptr[i]);
       std::size_t p = 0, step = 0, left = 0; // of entry k and those that follow in its lane
       for (; i < end; ++i) {
@@ -264,14 +264,14 @@ void csr5<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   auto const is = [&](csr_view<V, I, O> const& c) {
     bool all =
         rows == 0 || detail::same(c.row_ptr, row_ptr.data(), static_cast<std::size_t>(rows) + 1);
-    int const parts = detail::parts_for(col.size(), where.threads);
+    int const parts = parts_for(col.size(), where.threads);
     if (all)
-      detail::parallel(parts, [&](int part) {
+      parallel(parts, [&](int part) {
         bool good = part != 0 ||
                     detail::same(c.col + whole * n, col.data() + whole * n, col.size() - whole * n);
         I tile[detail::csr5_most_entries];
-        std::size_t const end = detail::split(whole, part + 1, parts);
-        for (std::size_t t = detail::split(whole, part, parts); t < end && good; ++t) {
+        std::size_t const end = split(whole, part + 1, parts);
+        for (std::size_t t = split(whole, part, parts); t < end && good; ++t) {
           detail::turn_tile<false>(c.col + t * n, tile, lanes, n / lanes);
           good = detail::same(tile, col.data() + t * n, n);
         }

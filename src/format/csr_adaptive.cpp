@@ -89,10 +89,9 @@ csr_adaptive<V, I, O> csr_adaptive<V, I, O>::from_csr(csr_view<V, I, O> a, csr_a
   auto const blocks = static_cast<std::size_t>(first[stretches]);
   narrow<I>(blocks, "number of blocks");
   b.row_block = array<I>(blocks + 1, where.memory);
-  int const parts = detail::parts_for(n, where.threads);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t s = detail::split(stretches, part, parts),
-                     end = detail::split(stretches, part + 1, parts);
+  int const parts = parts_for(n, where.threads);
+  parallel(parts, [&](int part) {
+    for (std::size_t s = split(stretches, part, parts), end = split(stretches, part + 1, parts);
          s < end; ++s) {
       I* to = b.row_block.data() + first[s];
       in_stretch(s, [&](std::size_t i, std::size_t k) {

@@ -105,12 +105,12 @@ void dia_view<V, I, O, S>::check(bool count) {
   check_present("dia: val", val, stored);
   check_present("dia: mask", mask, stretches * mask_bytes());
   // Slots: those outside the matrix are holes, and holes are zero.
-  int const parts = detail::parts_for(met * static_cast<std::size_t>(block), 0, 1 << 18);
+  int const parts = parts_for(met * static_cast<std::size_t>(block), 0, 1 << 18);
   std::size_t found = static_cast<std::size_t>(strays);
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     std::size_t entries = 0;
-    std::size_t const end = detail::split(g.blocks(), part + 1, parts);
-    for (std::size_t b = detail::split(g.blocks(), part, parts); b < end; ++b) {
+    std::size_t const end = split(g.blocks(), part + 1, parts);
+    for (std::size_t b = split(g.blocks(), part, parts); b < end; ++b) {
       detail::dia_range const here(g, diagonal, n, b);
       for (std::size_t d = 0; d < here.count; ++d) {
         auto const stretch = static_cast<std::size_t>(block_ptr[b]) + d;
@@ -146,10 +146,9 @@ csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
   auto const n = static_cast<std::size_t>(rows);
   detail::dia_grid const g{rows, cols, block};
   csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory), {}, {});
-  int const parts =
-      detail::parts_for(stretches * static_cast<std::size_t>(block) + n, where.threads);
+  int const parts = parts_for(stretches * static_cast<std::size_t>(block) + n, where.threads);
   array<O> before(static_cast<std::size_t>(parts) + 1, where.memory); // entries of parts before
-  auto const first_block = [&](int part) { return detail::split(g.blocks(), part, parts); };
+  auto const first_block = [&](int part) { return split(g.blocks(), part, parts); };
   auto const first_stray = [&](std::size_t b) {
     return static_cast<std::size_t>(
         std::lower_bound(stray_row, stray_row + stray_rows, g.first_row(b)) - stray_row);
@@ -160,7 +159,7 @@ csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
 
   // How many entries each part has; where rows begin is known when they are written.
   c.row_ptr[0] = before[0] = 0;
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     std::size_t const b = first_block(part);
     std::size_t const end = first_block(part + 1);
     std::size_t count = 0;
@@ -177,7 +176,7 @@ csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
   c.col = array<I>(static_cast<std::size_t>(before.back()), where.memory);
   c.val = array<V>(c.col.size(), where.memory);
 
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     std::size_t s = first_stray(first_block(part));
     auto at = static_cast<std::size_t>(before[static_cast<std::size_t>(part)]);
     for (std::size_t b = first_block(part); b < first_block(part + 1); ++b) {
@@ -270,11 +269,11 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
   m.mask = array<std::uint8_t>(sum * ((block + 7) / 8), where.memory);
 
   int const parts =
-      detail::parts_for(m.val.size() + static_cast<std::size_t>(c.view.nnz) + n, where.threads);
+      parts_for(m.val.size() + static_cast<std::size_t>(c.view.nnz) + n, where.threads);
   array<detail::dia_strays> at(static_cast<std::size_t>(parts) + 1, {}, where.memory);
   auto const part_of = [&](int part) { return detail::dia_part(g, c.view.row_ptr, part, parts); };
   if (strays != 0) {
-    detail::parallel(parts, [&](int part) {
+    parallel(parts, [&](int part) {
       detail::dia_strays mine;
       auto const nothing = [](std::size_t, std::size_t) {};
       detail::dia_runs(
@@ -295,7 +294,7 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
     m.stray_val = array<V>(strays, where.memory);
     m.stray_ptr[at.back().row] = static_cast<O>(strays);
   }
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     detail::dia_fill(c.view, g, m, at[static_cast<std::size_t>(part)], part_of(part),
                      part_of(part + 1));
   });
@@ -308,9 +307,9 @@ template <class V, class I, class O>
 void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   detail::check_arrays("dia", *this);
   detail::dia_grid const g{rows, cols, block};
-  int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
+  int const parts = parts_for(static_cast<std::size_t>(nnz), where.threads);
   auto const each_part = [&](csr_view<V, I, O> const& c, auto&& f) {
-    detail::parallel(parts, [&](int part) {
+    parallel(parts, [&](int part) {
       f(detail::dia_part(g, c.row_ptr, part, parts),
         detail::dia_part(g, c.row_ptr, part + 1, parts));
     });

@@ -43,10 +43,9 @@ void hyb_view<V, I, O, S>::validate() const {
   detail::check_indices("hyb: coo_row", coo_row, n, rows);
   detail::check_indices("hyb: coo_col", coo_col, n, cols);
   detail::check_present("hyb: coo_val", coo_val, n);
-  int const parts = detail::parts_for(n, 0, 1 << 18);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
-         k < end; ++k) {
+  int const parts = parts_for(n, 0, 1 << 18);
+  parallel(parts, [&](int part) {
+    for (std::size_t k = split(n, part, parts), end = split(n, part + 1, parts); k < end; ++k) {
       auto const i = static_cast<std::size_t>(coo_row[k]);
       if (row_len[i] != width)
         fail(errc::bad_structure, "hyb: coo[%zu] is in row %zu, which holds %lld of %lld in ell", k,
@@ -78,8 +77,7 @@ csr<V, I, O> hyb_view<V, I, O, S>::to_csr(cpu const& where) const {
   array<O> const rest_ptr = detail::counting_sort<O>(
       lines, n,
       [&](int part, int parts, auto&& f) {
-        for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
-             k < end; ++k)
+        for (std::size_t k = split(n, part, parts), end = split(n, part + 1, parts); k < end; ++k)
           f(static_cast<std::size_t>(coo_row[k]));
       },
       [](std::size_t, O const*) {}, where);
@@ -92,10 +90,9 @@ csr<V, I, O> hyb_view<V, I, O, S>::to_csr(cpu const& where) const {
     c.col[k] = col[at];
     c.val[k] = val[at];
   });
-  int const parts = detail::parts_for(n, where.threads);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
-         k < end; ++k) {
+  int const parts = parts_for(n, where.threads);
+  parallel(parts, [&](int part) {
+    for (std::size_t k = split(n, part, parts), end = split(n, part + 1, parts); k < end; ++k) {
       std::size_t const at =
           static_cast<std::size_t>(first_ptr[static_cast<std::size_t>(coo_row[k]) + 1]) + k;
       c.col[at] = coo_col[k];

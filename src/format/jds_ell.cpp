@@ -72,10 +72,9 @@ jds_ell<V, I, O> jds_ell<V, I, O>::from_csr(csr_view<V, I, O> a, jds_ell_options
   detail::rows_by_length<V, I, O> order(c.view, o.split, where);
   detail::padded_sections<V, I, O> to(order, o, detail::bytes_of(c.view), where);
   array<I> len(order.rows, where.memory);
-  int const parts = detail::parts_for(order.rows, where.threads);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t p = detail::split(order.rows, part, parts),
-                     end = detail::split(order.rows, part + 1, parts);
+  int const parts = parts_for(order.rows, where.threads);
+  parallel(parts, [&](int part) {
+    for (std::size_t p = split(order.rows, part, parts), end = split(order.rows, part + 1, parts);
          p < end; ++p)
       len[p] = static_cast<I>(order.length_at(p));
   });

@@ -132,12 +132,11 @@ csr<V, I, O> panels_view<V, I, O, S>::to_csr(cpu const& where) const {
                  array<V>(static_cast<std::size_t>(nnz), where.memory));
   if (nnz == 0)
     return c;
-  int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
+  int const parts = parts_for(static_cast<std::size_t>(nnz), where.threads);
   // f(row, entry, step, entries, panel) for each slot of the groups, in parallel.
   auto const each = [&](auto&& f) {
-    detail::parallel(parts, [&](int part) {
-      for (std::size_t g = detail::split(groups, part, parts);
-           g < detail::split(groups, part + 1, parts); ++g)
+    parallel(parts, [&](int part) {
+      for (std::size_t g = split(groups, part, parts); g < split(groups, part + 1, parts); ++g)
         for (O t = group_tile[g]; t < group_tile[g + 1]; ++t)
           slots_of(static_cast<std::size_t>(t),
                    [&](std::uint16_t i, std::size_t k, std::size_t step, std::size_t length) {
@@ -219,11 +218,11 @@ void panels<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
   array<V> fresh(val.size(), where.memory);
   if (!builder(c.view, group_ptr, width, order, where).refill(view(), fresh.data()))
     detail::refill_mismatch("panels");
-  int const parts = detail::parts_for(val.size(), where.threads);
-  detail::parallel(parts, [&](int part) {
-    std::copy(fresh.begin() + detail::split(val.size(), part, parts),
-              fresh.begin() + detail::split(val.size(), part + 1, parts),
-              val.begin() + detail::split(val.size(), part, parts));
+  int const parts = parts_for(val.size(), where.threads);
+  parallel(parts, [&](int part) {
+    std::copy(fresh.begin() + split(val.size(), part, parts),
+              fresh.begin() + split(val.size(), part + 1, parts),
+              val.begin() + split(val.size(), part, parts));
   });
 }
 

@@ -105,14 +105,13 @@ scoo<V, I, O> scoo<V, I, O>::from_csr(csr_view<V, I, O> a, scoo_options o, cpu c
     I col;
     std::uint16_t row;
   };
-  int const parts = detail::parts_for(entries, where.threads);
+  int const parts = parts_for(entries, where.threads);
   array<entry> scratch(checked_mul(2 * longest, static_cast<std::size_t>(parts), "scoo"),
                        where.memory);
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     entry* const mine = scratch.data() + 2 * longest * static_cast<std::size_t>(part);
-    std::size_t const end = detail::split_by_entries(b.slice_ptr.data(), slices, part + 1, parts);
-    for (std::size_t s = detail::split_by_entries(b.slice_ptr.data(), slices, part, parts); s < end;
-         ++s) {
+    std::size_t const end = split_by_entries(b.slice_ptr.data(), slices, part + 1, parts);
+    for (std::size_t s = split_by_entries(b.slice_ptr.data(), slices, part, parts); s < end; ++s) {
       entry* to = mine;
       I most = 0;
       for (std::size_t i = s * h; i < std::min(n, (s + 1) * h); ++i)

@@ -101,12 +101,11 @@ void scsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
       },
       [&](csr_view<V, I, O> const& c) {
         auto const n = static_cast<std::size_t>(rows);
-        int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
+        int const parts = parts_for(static_cast<std::size_t>(nnz), where.threads);
         if (nnz != 0)
-          detail::parallel(parts, [&](int part) {
-            std::size_t const end = detail::split_by_entries(row_ptr.data(), n, part + 1, parts);
-            for (std::size_t i = detail::split_by_entries(row_ptr.data(), n, part, parts); i < end;
-                 ++i)
+          parallel(parts, [&](int part) {
+            std::size_t const end = split_by_entries(row_ptr.data(), n, part + 1, parts);
+            for (std::size_t i = split_by_entries(row_ptr.data(), n, part, parts); i < end; ++i)
               std::copy_n(c.val + c.row_ptr[i], row_ptr[i + 1] - row_ptr[i],
                           val.data() + row_ptr[i]);
           });

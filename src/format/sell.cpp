@@ -62,11 +62,11 @@ csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& where) const {
     c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i] + c.row_ptr[i + 1]);
   c.col = array<I>(static_cast<std::size_t>(c.row_ptr[n]), where.memory);
   c.val = array<V>(c.col.size(), where.memory);
-  int const parts = detail::parts_for(c.col.size() + n, where.threads);
-  detail::parallel(parts, [&](int part) {
+  int const parts = parts_for(c.col.size() + n, where.threads);
+  parallel(parts, [&](int part) {
     if (places() != 0) {
-      std::size_t const end = detail::split_by_entries(step_ptr, chunks(), part + 1, parts);
-      for (std::size_t b = detail::split_by_entries(step_ptr, chunks(), part, parts); b < end; ++b)
+      std::size_t const end = split_by_entries(step_ptr, chunks(), part + 1, parts);
+      for (std::size_t b = split_by_entries(step_ptr, chunks(), part, parts); b < end; ++b)
         for (int lane = 0; lane < rows_of(b); ++lane) {
           std::size_t const place = b * wide + static_cast<std::size_t>(lane);
           auto to = static_cast<std::size_t>(c.row_ptr[static_cast<std::size_t>(row_at(place))]);
@@ -77,8 +77,8 @@ csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& where) const {
         }
     }
     if (apart != 0) {
-      std::size_t const end = detail::split_by_entries(long_ptr, apart, part + 1, parts);
-      for (std::size_t i = detail::split_by_entries(long_ptr, apart, part, parts); i < end; ++i) {
+      std::size_t const end = split_by_entries(long_ptr, apart, part + 1, parts);
+      for (std::size_t i = split_by_entries(long_ptr, apart, part, parts); i < end; ++i) {
         O const first = c.row_ptr[static_cast<std::size_t>(long_row[i])];
         std::copy(long_col + long_ptr[i], long_col + long_ptr[i + 1], c.col.data() + first);
         std::copy(long_val + long_ptr[i], long_val + long_ptr[i + 1], c.val.data() + first);
@@ -227,10 +227,9 @@ void sell_view<V, I, O, S>::check(bool count) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(longs); ++i)
       once("long_row", long_row[i]);
   }
-  int const parts = detail::parts_for(static_cast<std::size_t>(stored) + all, 0, 1 << 16);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t c = detail::split(n, part, parts), e = detail::split(n, part + 1, parts);
-         c < e; ++c)
+  int const parts = parts_for(static_cast<std::size_t>(stored) + all, 0, 1 << 16);
+  parallel(parts, [&](int part) {
+    for (std::size_t c = split(n, part, parts), e = split(n, part + 1, parts); c < e; ++c)
       check_chunk(c);
   });
   csr_view<V, I, O> const apart(unchecked, longs, cols, long_nnz, long_ptr, long_col, long_val);

@@ -90,12 +90,11 @@ sparse_vector<V, I> sparse_vector<V, I>::from_dense(vector_view<V const> y, cpu 
   detail::check_present("sparse_vector: the dense vector", y.data(), y.size());
   std::size_t const n = y.size();
   V const* const from = y.data();
-  int const parts = detail::parts_for(n, where.threads, 1 << 16);
+  int const parts = parts_for(n, where.threads, 1 << 16);
   array<std::size_t> first(static_cast<std::size_t>(parts) + 1, where.memory);
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     std::size_t count = 0;
-    for (std::size_t i = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
-         i < end; ++i)
+    for (std::size_t i = split(n, part, parts), end = split(n, part + 1, parts); i < end; ++i)
       count += from[i] != V(0);
     first[static_cast<std::size_t>(part) + 1] = count;
   });
@@ -104,10 +103,9 @@ sparse_vector<V, I> sparse_vector<V, I>::from_dense(vector_view<V const> y, cpu 
     first[p + 1] += first[p];
   sparse_vector x(unchecked, size, array<I>(first.back(), where.memory),
                   array<V>(first.back(), where.memory));
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     std::size_t k = first[static_cast<std::size_t>(part)];
-    for (std::size_t i = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
-         i < end; ++i)
+    for (std::size_t i = split(n, part, parts), end = split(n, part + 1, parts); i < end; ++i)
       if (from[i] != V(0)) {
         x.index[k] = static_cast<I>(i);
         x.val[k++] = from[i];
@@ -120,10 +118,10 @@ template <class V, class I>
 array<V> sparse_vector<V, I>::to_dense(cpu const& where) const {
   auto const n = static_cast<std::size_t>(size);
   array<V> y(n, where.memory);
-  int const parts = detail::parts_for(n, where.threads, 1 << 16);
-  detail::parallel(parts, [&](int part) {
-    auto const begin = static_cast<I>(detail::split(n, part, parts));
-    auto const end = static_cast<I>(detail::split(n, part + 1, parts));
+  int const parts = parts_for(n, where.threads, 1 << 16);
+  parallel(parts, [&](int part) {
+    auto const begin = static_cast<I>(split(n, part, parts));
+    auto const end = static_cast<I>(split(n, part + 1, parts));
     std::fill(y.begin() + begin, y.begin() + end, V(0));
     for (I const* i = std::lower_bound(index.begin(), index.end(), begin);
          i != index.end() && *i < end; ++i)

@@ -407,7 +407,7 @@ auto read_rest(text_source& source, parsed_header const& head, read_options cons
 }
 
 int threads_of(read_options const& options) {
-  return detail::threads_of(options.threads);
+  return tulle::threads_of(options.threads);
 }
 
 /// Build is to_csr or to_coo.

@@ -214,7 +214,7 @@ std::string head_of(I rows, I cols, std::size_t nnz, field f, write_options cons
 template <class V, class I, class O>
 matrix_market_header write_entries(text_sink& sink, entry_list<V, I, O> a,
                                    write_options const& options, bool gzip) {
-  int const threads = detail::threads_of(options.threads);
+  int const threads = threads_of(options.threads);
   field const f = options.field.value_or(is_complex<V> ? field::complex : field::real);
   int const check_parts = parts_for(a.nnz, threads);
   parallel(check_parts, [&](int part) {

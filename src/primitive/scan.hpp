@@ -46,10 +46,10 @@ T parallel_exclusive_scan(T const* in, std::size_t n, T* out, cpu const& where =
   std::size_t const blocks = (n + scan_block - 1) / scan_block;
   auto const end = [&](std::size_t b) { return b + 1 < blocks ? (b + 1) * scan_block : n; };
   array<T> before(blocks, where.memory); // each block
-  int const parts = detail::parts_for(n, where.threads);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const last = detail::split(blocks, part + 1, parts);
-    for (std::size_t b = detail::split(blocks, part, parts); b < last; ++b) {
+  int const parts = parts_for(n, where.threads);
+  parallel(parts, [&](int part) {
+    std::size_t const last = split(blocks, part + 1, parts);
+    for (std::size_t b = split(blocks, part, parts); b < last; ++b) {
       T sum = T();
       for (std::size_t i = b * scan_block; i < end(b); ++i)
         sum = static_cast<T>(sum + in[i]);
@@ -57,9 +57,9 @@ T parallel_exclusive_scan(T const* in, std::size_t n, T* out, cpu const& where =
     }
   });
   T const all = exclusive_scan(before.data(), blocks, before.data(), init);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const last = detail::split(blocks, part + 1, parts);
-    for (std::size_t b = detail::split(blocks, part, parts); b < last; ++b)
+  parallel(parts, [&](int part) {
+    std::size_t const last = split(blocks, part + 1, parts);
+    for (std::size_t b = split(blocks, part, parts); b < last; ++b)
       exclusive_scan(in + b * scan_block, end(b) - b * scan_block, out + b * scan_block, before[b]);
   });
   return all;
