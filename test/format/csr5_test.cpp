@@ -4,6 +4,7 @@
 // conversions in place, single entries, and what is refused.
 #include "tulle/format/csr5.hpp"
 
+#include "format/detail/csr5_tiles.hpp"
 #include "format/detail/options.hpp"
 #include "support/expect.hpp"
 #include "support/memory.hpp"

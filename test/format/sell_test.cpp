@@ -4,6 +4,7 @@
 #include "tulle/format/sell.hpp"
 
 #include "format/detail/options.hpp"
+#include "format/detail/symmetric.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 
