@@ -5,10 +5,10 @@
 
 #include "tulle/core/error.hpp"
 #include "tulle/core/parallel.hpp"
-#include "tulle/format/detail/without_empty.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "apps/support/matrix.hpp"
+#include "format/detail/without_empty.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -44,8 +44,8 @@ struct pattern {
   void rows_of(int part, int parts, F&& f) const {
     if (nnz == 0)
       return;
-    std::size_t const end = detail::split_by_entries(row_ptr, rows, part + 1, parts);
-    for (std::size_t i = detail::split_by_entries(row_ptr, rows, part, parts); i < end; ++i)
+    std::size_t const end = tulle::split_by_entries(row_ptr, rows, part + 1, parts);
+    for (std::size_t i = tulle::split_by_entries(row_ptr, rows, part, parts); i < end; ++i)
       f(i, static_cast<std::size_t>(row_ptr[i]), static_cast<std::size_t>(row_ptr[i + 1]));
   }
 };
@@ -54,9 +54,9 @@ struct pattern {
 // counters).
 template <class Count>
 std::vector<std::uint64_t> count_in_parts(std::size_t counters, std::size_t entries, Count count) {
-  int const parts = detail::parts_for(entries, 0, std::max(grain, counters));
+  int const parts = tulle::parts_for(entries, 0, std::max(grain, counters));
   std::vector<std::vector<std::uint64_t>> mine(static_cast<std::size_t>(parts));
-  detail::parallel(parts, [&](int part) {
+  tulle::parallel(parts, [&](int part) {
     auto& c = mine[static_cast<std::size_t>(part)];
     c.resize(counters);
     count(part, parts, c.data());
@@ -215,17 +215,16 @@ block_fill count_blocks(pattern<I> const& p, int side, bool& sampled) {
   sampled = sampled || step > 1;
   std::size_t const looked_at = (block_rows + step - 1) / step;
   std::size_t const block_cols = (p.cols + b - 1) / b;
-  int const parts =
-      detail::parts_for(std::min(p.nnz, block_sample), 0, std::max(grain, block_cols));
+  int const parts = tulle::parts_for(std::min(p.nnz, block_sample), 0, std::max(grain, block_cols));
   std::vector<std::uint64_t> blocks(static_cast<std::size_t>(parts));
   std::vector<std::uint64_t> entries(static_cast<std::size_t>(parts));
-  detail::parallel(parts, [&](int part) {
+  tulle::parallel(parts, [&](int part) {
     std::vector<std::size_t> seen(
         block_cols); // the last row of blocks, from 1, that had this column
     std::uint64_t found = 0;
     std::uint64_t held = 0;
-    std::size_t const end = detail::split(looked_at, part + 1, parts);
-    for (std::size_t r = detail::split(looked_at, part, parts); r < end; ++r) {
+    std::size_t const end = tulle::split(looked_at, part + 1, parts);
+    for (std::size_t r = tulle::split(looked_at, part, parts); r < end; ++r) {
       std::size_t const top = r * step * b;
       auto const first = static_cast<std::size_t>(p.row_ptr[top]);
       auto const last = static_cast<std::size_t>(p.row_ptr[std::min(top + b, p.rows)]);
@@ -280,9 +279,9 @@ struct mirror_counts {
 template <class V, class I>
 void compare_mirrors(csr_view<V, I, I> const& a, analysis& out) {
   pattern<I> const p(a);
-  int const parts = detail::parts_for(p.nnz, 0, grain);
+  int const parts = tulle::parts_for(p.nnz, 0, grain);
   std::vector<mirror_counts> counts(static_cast<std::size_t>(parts));
-  detail::parallel(parts, [&](int part) {
+  tulle::parallel(parts, [&](int part) {
     mirror_counts c;
     p.rows_of(part, parts, [&](std::size_t i, std::size_t first, std::size_t last) {
       for (std::size_t k = first; k < last; ++k) {
@@ -335,12 +334,12 @@ void look_at_values(V const* val, std::size_t n, analysis& out) {
     std::uint64_t zeros = 0, nans = 0, infs = 0;
     double min = HUGE_VAL, max = -HUGE_VAL, smallest = HUGE_VAL, largest = 0;
   };
-  int const parts = detail::parts_for(n, 0, grain);
+  int const parts = tulle::parts_for(n, 0, grain);
   std::vector<found> each(static_cast<std::size_t>(parts));
-  detail::parallel(parts, [&](int part) {
+  tulle::parallel(parts, [&](int part) {
     found f;
-    std::size_t const end = detail::split(n, part + 1, parts);
-    for (std::size_t k = detail::split(n, part, parts); k < end; ++k) {
+    std::size_t const end = tulle::split(n, part + 1, parts);
+    for (std::size_t k = tulle::split(n, part, parts); k < end; ++k) {
       double const size = std::abs(val[k]);
       if (size == 0) {
         ++f.zeros;
@@ -393,8 +392,8 @@ analysis analyse_csr(csr_view<V, I, I> const& a, subject const& from) {
     return static_cast<std::uint64_t>(p.row_ptr[i + 1] - p.row_ptr[i]);
   });
   auto const in_col = count_in_parts(p.cols, p.nnz, [&](int part, int parts, auto* count) {
-    std::size_t const end = detail::split(p.nnz, part + 1, parts);
-    for (std::size_t k = detail::split(p.nnz, part, parts); k < end; ++k)
+    std::size_t const end = tulle::split(p.nnz, part + 1, parts);
+    for (std::size_t k = tulle::split(p.nnz, part, parts); k < end; ++k)
       ++count[p.col[k]];
   });
   out.col = describe_lengths(p.cols, from.cols, [&](std::size_t j) { return in_col[j]; });

@@ -2,6 +2,7 @@
 
 // tulle completion: what a shell needs to complete the command line, from the commands themselves.
 #include "tulle/core/registry.hpp"
+#include "tulle/format/formats.hpp"
 #include "tulle/gen/generate.hpp"
 
 #include "apps/command.hpp"

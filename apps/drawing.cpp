@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/drawing.hpp"
 
+#include "tulle/format/formats.hpp"
+
 #include <algorithm>
 #include <concepts>
 #include <cstdint>

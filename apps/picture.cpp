@@ -3,6 +3,7 @@
 
 #include "tulle/core/error.hpp"
 #include "tulle/core/parallel.hpp"
+#include "tulle/format/coo.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -70,16 +71,16 @@ private:
 template <class V, class I, class O, class F>
 void each_entry(csr_view<V, I, O> const& a, int part, int parts, F f) {
   auto const n = static_cast<std::size_t>(a.rows);
-  std::size_t const end = detail::split_by_entries(a.row_ptr, n, part + 1, parts);
-  for (std::size_t i = detail::split_by_entries(a.row_ptr, n, part, parts); i < end; ++i)
+  std::size_t const end = tulle::split_by_entries(a.row_ptr, n, part + 1, parts);
+  for (std::size_t i = tulle::split_by_entries(a.row_ptr, n, part, parts); i < end; ++i)
     for (auto k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
       f(i, static_cast<std::size_t>(a.col[k]));
 }
 template <class V, class I, class O, class F>
 void each_entry(coo_view<V, I, O> const& a, int part, int parts, F f) {
   auto const n = static_cast<std::size_t>(a.nnz);
-  std::size_t const end = detail::split(n, part + 1, parts);
-  for (std::size_t k = detail::split(n, part, parts); k < end; ++k)
+  std::size_t const end = tulle::split(n, part + 1, parts);
+  for (std::size_t k = tulle::split(n, part, parts); k < end; ++k)
     f(static_cast<std::size_t>(a.row[k]), static_cast<std::size_t>(a.col[k]));
 }
 
@@ -186,9 +187,9 @@ std::vector<double> bin_entries(any_matrix const& a, layout const& l) {
   places const rows(l.y, a.nnz());
   places const cols(l.x, a.nnz());
   auto const deal = [&](auto const& view) {
-    int const parts = detail::parts_for(a.nnz(), 0, std::max(bins, std::size_t{1} << 18));
+    int const parts = tulle::parts_for(a.nnz(), 0, std::max(bins, std::size_t{1} << 18));
     std::vector<std::vector<std::uint64_t>> mine(static_cast<std::size_t>(parts));
-    detail::parallel(parts, [&](int part) {
+    tulle::parallel(parts, [&](int part) {
       auto& count = mine[static_cast<std::size_t>(part)];
       count.resize(bins);
       each_entry(view, part, parts, [&](std::size_t i, std::size_t j) {

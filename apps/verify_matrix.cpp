@@ -8,6 +8,7 @@
 
 #include "apps/support/matrix.hpp"
 #include "apps/support/progress.hpp"
+#include "format/detail/copy.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -84,11 +85,10 @@ std::vector<expected> oracle(source_view<W> const& a, bool transposed, std::vect
   auto const n = static_cast<std::size_t>(a.rows);
   std::vector<expected> y(static_cast<std::size_t>(transposed ? a.cols : a.rows));
   int const parts =
-      transposed || a.nnz == 0 ? 1 : detail::parts_for(static_cast<std::size_t>(a.nnz), 0);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const first = parts == 1 ? 0 : detail::split_by_entries(a.row_ptr, n, part, parts);
-    std::size_t const end =
-        parts == 1 ? n : detail::split_by_entries(a.row_ptr, n, part + 1, parts);
+      transposed || a.nnz == 0 ? 1 : tulle::parts_for(static_cast<std::size_t>(a.nnz), 0);
+  tulle::parallel(parts, [&](int part) {
+    std::size_t const first = parts == 1 ? 0 : tulle::split_by_entries(a.row_ptr, n, part, parts);
+    std::size_t const end = parts == 1 ? n : tulle::split_by_entries(a.row_ptr, n, part + 1, parts);
     for (std::size_t i = first; i < end; ++i)
       for (big k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k) {
         auto const j = static_cast<std::size_t>(a.col[k]);
@@ -118,10 +118,10 @@ std::optional<any_matrix> cast(source_view<W> const& a, type_tag t) {
       c.row_ptr[0] = 0;
       for (std::size_t i = 0; i < n; ++i)
         c.row_ptr[i + 1] = static_cast<O>(a.row_ptr[i + 1]);
-      int const parts = detail::parts_for(entries, 0);
-      detail::parallel(parts, [&](int part) {
-        std::size_t const end = detail::split(entries, part + 1, parts);
-        for (std::size_t k = detail::split(entries, part, parts); k < end; ++k) {
+      int const parts = tulle::parts_for(entries, 0);
+      tulle::parallel(parts, [&](int part) {
+        std::size_t const end = tulle::split(entries, part + 1, parts);
+        for (std::size_t k = tulle::split(entries, part, parts); k < end; ++k) {
           c.col[k] = static_cast<I>(a.col[k]);
           c.val[k] = static_cast<V>(a.val[k]);
         }

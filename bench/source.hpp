@@ -15,7 +15,7 @@
 namespace tulle::bench {
 
 inline int threads_of(options const& o) {
-  return detail::threads_of(o.threads);
+  return tulle::threads_of(o.threads);
 }
 
 /// The layouts that --formats names: sell:chunk=4; sell: as suits the backend; all: every format

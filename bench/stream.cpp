@@ -30,7 +30,7 @@ sum(std::uint64_t const* p, std::size_t n) {
 void stream(std::vector<stretch> const& memory, int threads) {
   std::uint64_t all = 0;
   auto const n = static_cast<std::size_t>(threads);
-  detail::parallel(threads, [&](int part) {
+  tulle::parallel(threads, [&](int part) {
     auto const t = static_cast<std::size_t>(part);
     std::uint64_t here = 0;
     for (stretch const& m : memory) {

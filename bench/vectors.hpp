@@ -26,11 +26,10 @@ array<V> operand(std::size_t n) {
 template <class V, class I>
 bool is_product(csr_view<V, I, I> a, V const* x, V const* y, std::size_t columns = 1) {
   auto const rows = static_cast<std::size_t>(a.rows);
-  int const parts = detail::parts_for(static_cast<std::size_t>(a.nnz) * columns, 0);
+  int const parts = tulle::parts_for(static_cast<std::size_t>(a.nnz) * columns, 0);
   std::vector<char> good(static_cast<std::size_t>(parts), 1);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t i = detail::split(rows, part, parts),
-                     end = detail::split(rows, part + 1, parts);
+  tulle::parallel(parts, [&](int part) {
+    for (std::size_t i = tulle::split(rows, part, parts), end = tulle::split(rows, part + 1, parts);
          i < end; ++i)
       for (std::size_t c = 0; c < columns; ++c) {
         long double sum = 0;

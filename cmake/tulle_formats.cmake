@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Reads formats.def: TULLE_FORMATS, the types of each, and the kernel sources that the list promises.
-# A promised kernel that is missing stops here and names the path.
+# Reads formats.def: TULLE_FORMATS, and the sources that the list promises: a header and a source per format, its kernels.
+# A promised file that is missing stops here and names the path.
 
 set(TULLE_FORMATS_DEF ${CMAKE_CURRENT_SOURCE_DIR}/include/tulle/format/formats.def)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${TULLE_FORMATS_DEF})
@@ -17,12 +17,12 @@ foreach(line IN LISTS tulle_lines)
     message(FATAL_ERROR "formats.def: cannot read the line\n  ${line}")
   endif()
   set(name ${CMAKE_MATCH_1})
-  set(types ${CMAKE_MATCH_2})
   set(backends_spmv ${CMAKE_MATCH_3})
   set(backends_spmm ${CMAKE_MATCH_4})
   list(APPEND TULLE_FORMATS ${name})
   string(APPEND tulle_includes "#include \"tulle/format/${name}.hpp\"\n")
-  set(promised include/tulle/format/${name}.hpp)
+  set(promised include/tulle/format/${name}.hpp src/format/${name}.cpp)
+  list(APPEND TULLE_FORMAT_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/src/format/${name}.cpp)
   foreach(op IN ITEMS spmv spmm)
     if(backends_${op} MATCHES "CPU")
       list(APPEND promised src/cpu/${op}/${name}.cpp)
@@ -38,11 +38,9 @@ foreach(line IN LISTS tulle_lines)
   endforeach()
   foreach(path IN LISTS promised)
     if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${path})
-      message(FATAL_ERROR "formats.def promises a kernel or header that is missing: ${path}")
+      message(FATAL_ERROR "formats.def promises a file that is missing: ${path}")
     endif()
   endforeach()
-  configure_file(src/dispatch/format.cpp.in ${TULLE_GENERATED}/dispatch/${name}.cpp @ONLY)
-  list(APPEND TULLE_FORMAT_SOURCES ${TULLE_GENERATED}/dispatch/${name}.cpp)
 endforeach()
 file(CONFIGURE OUTPUT ${TULLE_GENERATED}/include/tulle/format/formats.hpp CONTENT
 "// SPDX-License-Identifier: Apache-2.0

@@ -5,10 +5,10 @@
 /// A batch entry finds its place by binary search in its row; what lies between two of them is one
 /// copy.
 #pragma once
-#include "tulle/primitive/radix_sort.hpp"
-#include "tulle/primitive/search.hpp"
+#include "tulle/op/detail/radix_sort.hpp"
 
 #include "bench/problem.hpp"
+#include "primitive/search.hpp"
 
 namespace tulle::bench {
 
@@ -55,18 +55,18 @@ public:
     store const& from = both_[now_];
     store& to = both_[1 - now_];
     array<std::size_t> at(n); // the entry before which each one goes
-    int const parts = detail::parts_for(nnz_, threads_);
-    detail::parallel(parts, [&](int part) {
-      for (std::size_t k = detail::split(n, part, parts), end = detail::split(n, part + 1, parts);
+    int const parts = tulle::parts_for(nnz_, threads_);
+    tulle::parallel(parts, [&](int part) {
+      for (std::size_t k = tulle::split(n, part, parts), end = tulle::split(n, part + 1, parts);
            k < end; ++k) {
         auto const first = static_cast<std::size_t>(from.row_ptr[r[k]]);
         auto const last = static_cast<std::size_t>(from.row_ptr[r[k] + 1]);
         at[k] = first + primitive::lower_bound(from.col.data() + first, last - first, c[k]);
       }
     });
-    detail::parallel(parts, [&](int part) {
-      std::size_t p = detail::split(nnz_, part, parts);
-      std::size_t const end = detail::split(nnz_, part + 1, parts);
+    tulle::parallel(parts, [&](int part) {
+      std::size_t p = tulle::split(nnz_, part, parts);
+      std::size_t const end = tulle::split(nnz_, part + 1, parts);
       std::size_t k = part == 0 ? 0 : primitive::lower_bound(at.data(), n, p);
       auto const copy = [&](std::size_t stop) {
         std::copy_n(from.col.data() + p, stop - p, to.col.data() + p + k);
@@ -80,8 +80,8 @@ public:
       }
       copy(end);
       auto const rows = static_cast<std::size_t>(rows_);
-      std::size_t i = detail::split(rows, part, parts);
-      std::size_t const stop = detail::split(rows, part + 1, parts);
+      std::size_t i = tulle::split(rows, part, parts);
+      std::size_t const stop = tulle::split(rows, part + 1, parts);
       std::size_t before = primitive::lower_bound(r.data(), n, static_cast<I>(i));
       for (; i < stop; ++i) {
         for (; before < n && static_cast<std::size_t>(r[before]) < i; ++before) {

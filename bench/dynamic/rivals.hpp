@@ -24,16 +24,16 @@ public:
         rows_[i][a.col[k]] += a.val[k];
   }
   void insert(I const* row, I const* col, V const* val, std::size_t n) {
-    detail::parallel(threads_, [&](int part) {
+    tulle::parallel(threads_, [&](int part) {
       for (std::size_t k = 0; k < n; ++k)
         if (row[k] % threads_ == part)
           rows_[static_cast<std::size_t>(row[k])][col[k]] += val[k];
     });
   }
   void multiply(V const* x, V* y) const {
-    detail::parallel(threads_, [&](int part) {
-      std::size_t const end = detail::split(rows_.size(), part + 1, threads_);
-      for (std::size_t i = detail::split(rows_.size(), part, threads_); i < end; ++i) {
+    tulle::parallel(threads_, [&](int part) {
+      std::size_t const end = tulle::split(rows_.size(), part + 1, threads_);
+      for (std::size_t i = tulle::split(rows_.size(), part, threads_); i < end; ++i) {
         V sum = 0;
         for (auto const& [j, v] : rows_[i])
           sum += v * x[j];
@@ -66,16 +66,16 @@ public:
     return static_cast<std::size_t>(hyb<V, I, I>::from_csr(a, {}, {.threads = threads}).width);
   }
   void insert(I const* row, I const* col, V const* val, std::size_t n) {
-    detail::parallel(threads_, [&](int part) {
+    tulle::parallel(threads_, [&](int part) {
       for (std::size_t k = 0; k < n; ++k)
         if (row[k] % threads_ == part)
           insert(row[k], col[k], val[k]);
     });
   }
   void multiply(V const* x, V* y) const {
-    detail::parallel(threads_, [&](int part) {
-      std::size_t const end = detail::split(rows_, part + 1, threads_);
-      for (std::size_t i = detail::split(rows_, part, threads_); i < end; ++i) {
+    tulle::parallel(threads_, [&](int part) {
+      std::size_t const end = tulle::split(rows_, part + 1, threads_);
+      for (std::size_t i = tulle::split(rows_, part, threads_); i < end; ++i) {
         V sum = 0;
         for (std::size_t k = i * width_, last = k + static_cast<std::size_t>(length_[i]); k < last;
              ++k)
@@ -83,7 +83,7 @@ public:
         y[i] = sum;
       }
     });
-    detail::parallel(threads_, [&](int part) { // no row is in two of them
+    tulle::parallel(threads_, [&](int part) { // no row is in two of them
       for (entry const& e : rest_[static_cast<std::size_t>(part)])
         y[e.row] += e.val * x[e.col];
     });

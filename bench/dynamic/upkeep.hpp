@@ -29,8 +29,8 @@ std::vector<record> run_upkeep(record const& about, csr<V, I, I> const& a,
   double left = 0;
   auto const insert_tenth = [&](matrix& d, std::size_t from) {
     for (int part = 0; part < 10; ++part) {
-      std::size_t const k = from + detail::split(tenth, part, 10);
-      std::size_t const m = from + detail::split(tenth, part + 1, 10) - k;
+      std::size_t const k = from + tulle::split(tenth, part, 10);
+      std::size_t const m = from + tulle::split(tenth, part + 1, 10) - k;
       d.insert({all.row.data() + k, m}, {all.col.data() + k, m}, {all.val.data() + k, m});
     }
     dynamic_shape const s = d.shape();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/primitive/primitive.hpp"
 
-#include "tulle/primitive/merge.hpp"
-#include "tulle/primitive/set.hpp"
-
 #include "bench/contest.hpp"
 #include "bench/measure.hpp"
 #include "bench/source.hpp"
 #include "kernel/primitive/forms.hpp"
+#include "primitive/merge.hpp"
+#include "primitive/set.hpp"
 
 #include <algorithm>
 #include <charconv>

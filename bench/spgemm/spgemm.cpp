@@ -20,10 +20,9 @@ namespace {
 template <class V, class I>
 void multiply(csr_view<V, I, I> a, array<double> const& x, array<double>& y) {
   auto const rows = static_cast<std::size_t>(a.rows);
-  int const parts = detail::parts_for(static_cast<std::size_t>(a.nnz), 0);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t i = detail::split(rows, part, parts),
-                     end = detail::split(rows, part + 1, parts);
+  int const parts = tulle::parts_for(static_cast<std::size_t>(a.nnz), 0);
+  tulle::parallel(parts, [&](int part) {
+    for (std::size_t i = tulle::split(rows, part, parts), end = tulle::split(rows, part + 1, parts);
          i < end; ++i) {
       double sum = 0;
       for (I k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)

@@ -124,6 +124,8 @@ policy_threads::~policy_threads() {
   asked_by_policy = before_;
 }
 
+} // namespace detail
+
 int threads_of(int asked) {
   if (asked == 0)
     asked = asked_by_policy;
@@ -135,5 +137,4 @@ int threads_of(int asked) {
   return most > 0 && most < asked ? most : asked;
 }
 
-} // namespace detail
 } // namespace tulle

@@ -8,11 +8,12 @@
 // So where x does not fit the first one, tiles go by their first column: a block stays on its
 // multiprocessor and takes a share of them, whose part of x is small. The order is the plan's.
 #pragma once
-#include "tulle/format/csr5.hpp"
+#include "tulle/format/csr.hpp"
 
 #include "cuda/instantiate.cuh"
 #include "cuda/sort_by_key.cuh"
 #include "cuda/workspace.cuh"
+#include "format/detail/csr5_tiles.hpp"
 
 namespace tulle::simt {
 

@@ -19,10 +19,9 @@ std::uint64_t hash_of(T const* p, std::size_t n, int threads) {
   constexpr std::size_t block = 1 << 14;
   std::size_t const blocks = (n + block - 1) / block;
   std::uint64_t sum = n; // of the blocks' hashes: the order they come in does not matter
-  int const parts = detail::parts_for(n, threads);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t b = detail::split(blocks, part, parts);
-         b < detail::split(blocks, part + 1, parts); ++b) {
+  int const parts = parts_for(n, threads);
+  parallel(parts, [&](int part) {
+    for (std::size_t b = split(blocks, part, parts); b < split(blocks, part + 1, parts); ++b) {
       std::size_t const end = n < (b + 1) * block ? n : (b + 1) * block;
       std::uint64_t lane[4] = {1, 2, 3, 4}; // independent, so that multiplications overlap
       std::size_t k = b * block;

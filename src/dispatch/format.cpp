@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dispatch/format.hpp"
 
+#include "tulle/format/formats.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "dispatch/short_offsets.hpp"

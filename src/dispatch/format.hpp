@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // table[format][type] of what is not a kernel: conversions and questions to a view. Each format's
-// row is compiled in a file of its own, which the build writes from format.cpp.in.
+// row is compiled at the end of src/format/<name>.cpp.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
-#include "tulle/format/detail/options.hpp"
+#include "tulle/format/csr.hpp"
 
 #include "dispatch/arrays.hpp"
+#include "format/detail/options.hpp"
 
 #include <new>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/core/named_array.hpp"
 
+#include "tulle/format/formats.hpp"
+
 #include <string>
 
 namespace tulle {

@@ -3,7 +3,7 @@
 // What a change goes through: the entries of a batch in the order of rows, and the entries of a
 // row as one list.
 #pragma once
-#include "tulle/primitive/radix_sort.hpp"
+#include "tulle/op/detail/radix_sort.hpp"
 
 #include "dynamic/rows.hpp"
 

@@ -8,10 +8,10 @@
 //
 // Bytes that must move, double with 32-bit indices: of an entry 16 read, 12 written and 12 read
 // because they are written, 4 of the table where a row has few; the sort reads 32 and writes 32.
-#include "tulle/primitive/search.hpp"
-
 #include "dynamic/batch.hpp"
 #include "dynamic/rows.hpp"
+#include "format/detail/canonical.hpp"
+#include "primitive/search.hpp"
 
 #include <optional>
 

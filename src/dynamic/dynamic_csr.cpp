@@ -4,6 +4,7 @@
 #include "tulle/format/csr_pool.hpp"
 
 #include "dynamic/rows.hpp"
+#include "format/detail/segments.hpp"
 
 #include <system_error>
 

@@ -4,9 +4,8 @@
 //
 // Bytes that must move, double with 32-bit indices: 16 read and 16 written for each pending entry
 // when more come, and 24 for each entry of the matrix when they are put where they belong.
-#include "tulle/primitive/search.hpp"
-
 #include "dynamic/batch.hpp"
+#include "primitive/search.hpp"
 
 namespace tulle::dynamic {
 

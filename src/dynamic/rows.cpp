@@ -6,8 +6,8 @@
 // writes what is behind the part of a row that ascends once more for each doubling of its runs.
 #include "dynamic/rows.hpp"
 
-#include "tulle/primitive/merge.hpp"
-#include "tulle/primitive/scan.hpp"
+#include "primitive/merge.hpp"
+#include "primitive/scan.hpp"
 
 #include <algorithm>
 #include <bit>

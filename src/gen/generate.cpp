@@ -64,17 +64,16 @@ constexpr std::size_t grain = 1 << 14;
 template <class I, class O>
 void fill_pattern(recipe const& r, source const& s, array<O>& row_ptr, array<I>& col,
                   cpu const& where) {
-  int parts = detail::parts_for(s.rows, where.threads, grain);
+  int parts = parts_for(s.rows, where.threads, grain);
   // Allocated here and not by the threads, since a memory resource need not stand that.
   array<std::int64_t> scratch(
       checked_mul(s.room, static_cast<std::size_t>(parts), "generate: scratch"), where.memory);
   row_ptr = array<O>(s.rows + 1, where.memory);
   row_ptr[0] = 0;
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     std::int64_t* const mine = scratch.data() + static_cast<std::size_t>(part) * s.room;
-    for (std::size_t i = detail::split(s.rows, part, parts),
-                     end = detail::split(s.rows, part + 1, parts);
-         i < end; ++i)
+    for (std::size_t i = split(s.rows, part, parts), end = split(s.rows, part + 1, parts); i < end;
+         ++i)
       row_ptr[i + 1] = static_cast<O>(s.length(i, mine));
   });
   std::uint64_t sum = 0;
@@ -90,14 +89,13 @@ void fill_pattern(recipe const& r, source const& s, array<O>& row_ptr, array<I>&
               s.cols, sum);
 
   col = array<I>(sum, where.memory);
-  parts = detail::parts_for(sum, where.threads, grain);
+  parts = parts_for(sum, where.threads, grain);
   scratch = array<std::int64_t>(
       checked_mul(room, static_cast<std::size_t>(parts), "generate: scratch"), where.memory);
-  detail::parallel(parts, [&](int part) {
+  parallel(parts, [&](int part) {
     std::int64_t* const mine = scratch.data() + static_cast<std::size_t>(part) * room;
-    std::size_t const end = detail::split_by_entries(row_ptr.data(), s.rows, part + 1, parts);
-    for (std::size_t i = detail::split_by_entries(row_ptr.data(), s.rows, part, parts); i < end;
-         ++i) {
+    std::size_t const end = split_by_entries(row_ptr.data(), s.rows, part + 1, parts);
+    for (std::size_t i = split_by_entries(row_ptr.data(), s.rows, part, parts); i < end; ++i) {
       std::size_t const n = s.row(i, mine);
       I* const out = col.data() + row_ptr[i];
       for (std::size_t k = 0; k < n; ++k)
@@ -169,11 +167,10 @@ void fill_values(recipe const& r, source const& s, array<O> const& row_ptr, arra
   val = array<V>(col.size(), where.memory);
   std::uint64_t const key = mix(r.seed + 0x5851F42D4C957F2Du);
   auto const diagonal = static_cast<V>(static_cast<float>(s.diagonal)); // a small integer
-  int const parts = detail::parts_for(col.size(), where.threads, grain);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const end = detail::split_by_entries(row_ptr.data(), s.rows, part + 1, parts);
-    for (std::size_t i = detail::split_by_entries(row_ptr.data(), s.rows, part, parts); i < end;
-         ++i) {
+  int const parts = parts_for(col.size(), where.threads, grain);
+  parallel(parts, [&](int part) {
+    std::size_t const end = split_by_entries(row_ptr.data(), s.rows, part + 1, parts);
+    for (std::size_t i = split_by_entries(row_ptr.data(), s.rows, part, parts); i < end; ++i) {
       auto const begin = static_cast<std::size_t>(row_ptr[i]);
       auto const stop = static_cast<std::size_t>(row_ptr[i + 1]);
       switch (s.values) {

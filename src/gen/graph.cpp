@@ -2,8 +2,7 @@
 //
 // Matrices drawn edge by edge: fem, rmat, random. Edge k is a function of k, so any thread can draw
 // it; a counting sort by row and a sort within rows make the order of drawing invisible.
-#include "tulle/format/detail/counting_sort.hpp"
-
+#include "format/detail/counting_sort.hpp"
 #include "gen/source.hpp"
 
 #include <algorithm>
@@ -31,11 +30,11 @@ adjacency assemble(std::size_t rows, std::size_t edges, Walk walk, cpu const& wh
       },
       where);
   g.count = array<std::int64_t>(rows, where.memory);
-  int const parts = detail::parts_for(edges + rows, where.threads);
+  int const parts = parts_for(edges + rows, where.threads);
   std::int64_t const* const first = g.first.data();
-  detail::parallel(parts, [&](int part) {
-    std::size_t const end = detail::split_by_entries(first, rows, part + 1, parts);
-    for (std::size_t i = detail::split_by_entries(first, rows, part, parts); i < end; ++i) {
+  parallel(parts, [&](int part) {
+    std::size_t const end = split_by_entries(first, rows, part + 1, parts);
+    for (std::size_t i = split_by_entries(first, rows, part, parts); i < end; ++i) {
       std::sort(col + first[i], col + first[i + 1]);
       g.count[i] = std::unique(col + first[i], col + first[i + 1]) - (col + first[i]);
     }
@@ -80,14 +79,13 @@ source_ptr make_fem(recipe const& r, limits const& most, cpu const& where) {
   wide const wanted = (static_cast<wide>(r.number[0]) + 2) / 3;
   check_sizes(r, most, 3 * wanted, 3 * wanted, 9 * wanted * per_node);
   auto const nodes = static_cast<std::uint64_t>(wanted);
-  auto const reach =
-      r.number[1] != 0 ? r.number[1]
-                       : static_cast<std::uint64_t>(std::ceil(
-                             std::cbrt(static_cast<double>(nodes) * static_cast<double>(nodes))));
+  auto const reach = r.number[1] != 0
+                         ? r.number[1]
+                         : static_cast<std::uint64_t>(std::ceil(
+                               std::cbrt(static_cast<double>(nodes) * static_cast<double>(nodes))));
   auto const walk = [&](int part, int parts, auto f) {
-    for (std::uint64_t i = detail::split(nodes, part, parts),
-                       end = detail::split(nodes, part + 1, parts);
-         i < end; ++i) {
+    for (std::uint64_t i = split(nodes, part, parts), end = split(nodes, part + 1, parts); i < end;
+         ++i) {
       f(i, i);
       stream draws(mix(r.seed), i);
       std::uint64_t distance = 0;
@@ -118,9 +116,8 @@ source_ptr make_rmat(recipe const& r, limits const& most, cpu const& where) {
   std::uint64_t const edges = rows * r.number[1];
   std::uint64_t const key = mix(r.seed);
   auto const walk = [=](int part, int parts, auto f) {
-    for (std::uint64_t k = detail::split(edges, part, parts),
-                       end = detail::split(edges, part + 1, parts);
-         k < end; ++k) {
+    for (std::uint64_t k = split(edges, part, parts), end = split(edges, part + 1, parts); k < end;
+         ++k) {
       std::uint64_t i = 0;
       std::uint64_t j = 0;
       std::uint64_t bits = 0;
@@ -153,9 +150,8 @@ source_ptr make_random(recipe const& r, limits const& most, cpu const& where) {
     fail(errc::overflow, "%s: rows times columns do not fit 64 bits", text(r).c_str());
   shuffle const place(static_cast<std::uint64_t>(places), mix(r.seed));
   auto const walk = [=](int part, int parts, auto f) {
-    for (std::uint64_t k = detail::split(nnz, part, parts),
-                       end = detail::split(nnz, part + 1, parts);
-         k < end; ++k) {
+    for (std::uint64_t k = split(nnz, part, parts), end = split(nnz, part + 1, parts); k < end;
+         ++k) {
       std::uint64_t const p = place(k);
       f(p / cols, p % cols);
     }

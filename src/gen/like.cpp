@@ -145,11 +145,10 @@ array<std::uint32_t> row_lengths(model const& m, std::uint64_t seed, cpu const& 
       others == 0
           ? 0
           : find_scale(m, weight, static_cast<double>(missing) / static_cast<double>(others));
-  int const parts = detail::parts_for(m.rows, where.threads);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t i = detail::split(m.rows, part, parts),
-                     end = detail::split(m.rows, part + 1, parts);
-         i < end; ++i)
+  int const parts = parts_for(m.rows, where.threads);
+  parallel(parts, [&](int part) {
+    for (std::size_t i = split(m.rows, part, parts), end = split(m.rows, part + 1, parts); i < end;
+         ++i)
       length[i] = cut(m, scale * weight(i));
   });
   for (std::size_t i = 0; i < m.rows; ++i)

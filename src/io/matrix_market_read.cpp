@@ -7,10 +7,10 @@
 // way; others are sorted row by row. A file already sorted by row needs no second copy: its columns
 // and values are the matrix.
 #include "tulle/core/error.hpp"
-#include "tulle/core/registry.hpp" // members that the library has already
-#include "tulle/format/detail/counting_sort.hpp"
-#include "tulle/format/detail/without_empty.hpp"
+#include "tulle/core/types.hpp"
 
+#include "format/detail/counting_sort.hpp"
+#include "format/detail/without_empty.hpp"
 #include "io/from_triplets.hpp"
 
 #include <limits>
@@ -407,7 +407,7 @@ auto read_rest(text_source& source, parsed_header const& head, read_options cons
 }
 
 int threads_of(read_options const& options) {
-  return detail::threads_of(options.threads);
+  return tulle::threads_of(options.threads);
 }
 
 /// Build is to_csr or to_coo.

@@ -7,10 +7,15 @@
 // gzip file like any other, costs at most 0.3 % in size, and lets deflate, 15 times slower than
 // the rest, run on all threads.
 #include "tulle/core/error.hpp"
-#include "tulle/core/registry.hpp" // members that the library has already
-#include "tulle/format/detail/without_empty.hpp"
+#include "tulle/core/types.hpp"
+#include "tulle/format/csc.hpp"
 #include "tulle/io/matrix_market.hpp"
 
+#include "format/detail/canonical.hpp"
+#include "format/detail/check_pointers.hpp"
+#include "format/detail/copy.hpp"
+#include "format/detail/symmetric.hpp"
+#include "format/detail/without_empty.hpp"
 #include "io/parse_number.hpp"
 #include "io/text_sink.hpp"
 
@@ -209,7 +214,7 @@ std::string head_of(I rows, I cols, std::size_t nnz, field f, write_options cons
 template <class V, class I, class O>
 matrix_market_header write_entries(text_sink& sink, entry_list<V, I, O> a,
                                    write_options const& options, bool gzip) {
-  int const threads = detail::threads_of(options.threads);
+  int const threads = threads_of(options.threads);
   field const f = options.field.value_or(is_complex<V> ? field::complex : field::real);
   int const check_parts = parts_for(a.nnz, threads);
   parallel(check_parts, [&](int part) {

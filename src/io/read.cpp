@@ -4,7 +4,7 @@
 #include "tulle/io/read.hpp"
 
 #include "tulle/core/error.hpp"
-#include "tulle/core/registry.hpp" // members that the library has already
+#include "tulle/core/types.hpp"
 
 #include "io/bytes.hpp"
 #include "io/found.hpp"

@@ -11,8 +11,9 @@
 #pragma once
 #include "tulle/core/narrow.hpp"
 #include "tulle/op/add_method.hpp"
-#include "tulle/primitive/d_heap.hpp"
-#include "tulle/primitive/network_sort.hpp"
+
+#include "primitive/d_heap.hpp"
+#include "primitive/network_sort.hpp"
 
 #include <bit>
 #include <complex>

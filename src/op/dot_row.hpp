@@ -5,8 +5,8 @@
 // the chunks. Merging and searching find the same products in the same order, so neither the choice
 // between them nor the number of threads shows in the bits.
 #pragma once
-#include "tulle/primitive/search.hpp"
-#include "tulle/primitive/set.hpp"
+#include "primitive/search.hpp"
+#include "primitive/set.hpp"
 
 #include <complex>
 #include <cstddef>

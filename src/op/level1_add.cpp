@@ -4,10 +4,10 @@
 // (merge path): it counts its entries, and when all have counted, writes them where they belong.
 // The other methods go through the whole at once; they are for rows, and here to be compared.
 #include "tulle/op/level1.hpp"
-#include "tulle/primitive/merge.hpp"
 
 #include "op/add_row.hpp"
 #include "op/sparse_operands.hpp"
+#include "primitive/merge.hpp"
 #include "reference/level1.hpp"
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include "tulle/core/parallel.hpp"
 #include "tulle/format/csr.hpp"
 
+#include "format/detail/copy.hpp"
 #include "op/add_row.hpp"
 
 #include <algorithm>

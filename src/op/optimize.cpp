@@ -7,11 +7,16 @@
 
 #include "tulle/core/error.hpp"
 #include "tulle/format/bcsr.hpp"
-#include "tulle/format/detail/counting_sort.hpp"
-#include "tulle/format/detail/symmetric.hpp"
+#include "tulle/format/dia.hpp"
 
 #include "dispatch/format.hpp"
 #include "dispatch/short_offsets.hpp"
+#include "format/detail/bcsr_build.hpp"
+#include "format/detail/blocks.hpp"
+#include "format/detail/canonical.hpp"
+#include "format/detail/counting_sort.hpp"
+#include "format/detail/options.hpp"
+#include "format/detail/symmetric.hpp"
 
 #include <algorithm>
 #include <cstdio>

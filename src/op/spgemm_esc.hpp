@@ -5,7 +5,7 @@
 // with: a baseline. Rows are taken in blocks whose products fit the workspace.
 #pragma once
 #include "tulle/format/csr.hpp"
-#include "tulle/primitive/radix_sort.hpp"
+#include "tulle/op/detail/radix_sort.hpp"
 
 #include "op/spgemm_stages.hpp"
 #include "reference/spgemm.hpp"

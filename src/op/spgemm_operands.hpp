@@ -5,6 +5,7 @@
 #include "tulle/format/csr.hpp"
 
 #include "dispatch/spgemm.hpp"
+#include "format/detail/canonical.hpp"
 #include "op/known_pattern.hpp"
 #include "op/spgemm_stages.hpp"
 

@@ -10,6 +10,7 @@
 #include "tulle/format/csc.hpp"
 #include "tulle/op/convert.hpp"
 
+#include "format/detail/counting_sort.hpp"
 #include "op/known_pattern.hpp"
 #include "reference/transpose.hpp"
 

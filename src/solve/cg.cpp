@@ -107,10 +107,10 @@ template <class T, class V, class I, class O>
 void invert_diagonal(csr_view<V, I, O> a, V factor, T* d, int threads) {
   constexpr std::size_t width = std::is_same_v<V, T> ? 1 : 2;
   auto const n = static_cast<std::size_t>(a.rows);
-  int const parts = detail::parts_for(n + static_cast<std::size_t>(a.nnz), threads);
-  detail::parallel(parts, [&](int part) {
-    std::size_t const end = detail::split(n, part + 1, parts);
-    for (std::size_t i = detail::split(n, part, parts); i < end; ++i) {
+  int const parts = parts_for(n + static_cast<std::size_t>(a.nnz), threads);
+  parallel(parts, [&](int part) {
+    std::size_t const end = split(n, part + 1, parts);
+    for (std::size_t i = split(n, part, parts); i < end; ++i) {
       V sum{};
       bool stored = false;
       for (O k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Every public header, and the bodies that stand in those of the formats, which say nothing before they are instantiated.
+// Every public header, and the bodies that format headers keep, which say nothing before they are instantiated.
 #include <tulle/tulle.hpp>
 
 #define TULLE_FORMAT(name, types, spmv, spmm)                                                      \

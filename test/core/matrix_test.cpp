@@ -2,6 +2,7 @@
 
 // any_matrix, the registry, the types, convert.
 #include "tulle/core/any_matrix.hpp"
+#include "tulle/format/formats.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "support/expect.hpp"

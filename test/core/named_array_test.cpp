@@ -2,6 +2,7 @@
 
 // The arrays of any matrix by name.
 #include "tulle/core/named_array.hpp"
+#include "tulle/format/formats.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "support/expect.hpp"

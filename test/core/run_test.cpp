@@ -24,7 +24,7 @@ namespace {
 TEST(parallel, runs_each_part_once) {
   for (int const parts : {1, 2, 3, 7, 100}) {
     std::vector<std::atomic<int>> seen(static_cast<std::size_t>(parts));
-    detail::parallel(parts, [&](int part) { ++seen[static_cast<std::size_t>(part)]; });
+    parallel(parts, [&](int part) { ++seen[static_cast<std::size_t>(part)]; });
     for (auto const& s : seen)
       EXPECT_EQ(s, 1) << parts;
   }
@@ -34,7 +34,7 @@ TEST(parallel, throws_the_exception_of_the_lowest_part_after_all_have_run) {
   for (int run = 0; run < 20; ++run) {
     std::atomic<int> ran = 0;
     EXPECT_TRUE(fails_with(errc::io, {"part 2"}, [&] {
-      detail::parallel(9, [&](int part) {
+      parallel(9, [&](int part) {
         ++ran;
         if (part >= 2)
           fail(errc::io, "part %d", part);
@@ -42,9 +42,9 @@ TEST(parallel, throws_the_exception_of_the_lowest_part_after_all_have_run) {
     }));
     EXPECT_EQ(ran, 9);
   }
-  EXPECT_TRUE(fails_with(errc::io, {"alone"},
-                         [] { detail::parallel(1, [](int) { fail(errc::io, "alone"); }); }));
-  EXPECT_THROW(detail::parallel(3, [](int) { throw 5; }), int);
+  EXPECT_TRUE(
+      fails_with(errc::io, {"alone"}, [] { parallel(1, [](int) { fail(errc::io, "alone"); }); }));
+  EXPECT_THROW(parallel(3, [](int) { throw 5; }), int);
 }
 
 TEST(parallel, works_inside_a_parallel_region) {
@@ -53,7 +53,7 @@ TEST(parallel, works_inside_a_parallel_region) {
     omp_set_max_active_levels(levels);
     std::atomic<int> ran = 0;
 #pragma omp parallel num_threads(3)
-    detail::parallel(5, [&](int) { ++ran; });
+    parallel(5, [&](int) { ++ran; });
     EXPECT_EQ(ran, 15);
     omp_set_max_active_levels(before);
   }
@@ -64,7 +64,7 @@ TEST(parallel, calls_at_the_same_time_wait_for_none_of_each_other) {
   std::atomic<int> begun = 0;
   std::atomic<bool> may_end = false;
   std::thread first([&] {
-    detail::parallel(3, [&](int) {
+    parallel(3, [&](int) {
       ++begun;
       while (!may_end)
         std::this_thread::yield();
@@ -74,7 +74,7 @@ TEST(parallel, calls_at_the_same_time_wait_for_none_of_each_other) {
     std::this_thread::yield();
   for (int run = 0; run < 100; ++run) {
     std::atomic<int> ran = 0;
-    detail::parallel(8, [&](int) { ++ran; });
+    parallel(8, [&](int) { ++ran; });
     EXPECT_EQ(ran, 8);
   }
   may_end = true;
@@ -83,7 +83,7 @@ TEST(parallel, calls_at_the_same_time_wait_for_none_of_each_other) {
 
 TEST(parallel, more_parts_than_threads_may_be_are_run_all_the_same) {
   std::vector<std::atomic<int>> seen(3000);
-  detail::parallel(3000, [&](int part) { ++seen[static_cast<std::size_t>(part)]; });
+  parallel(3000, [&](int part) { ++seen[static_cast<std::size_t>(part)]; });
   for (auto const& s : seen)
     EXPECT_EQ(s, 1);
 }
@@ -93,7 +93,7 @@ TEST(parallel, threads_round_as_the_caller_does) {
     std::fesetround(mode);
     std::array<int, 7> found{};
     for (int run = 0; run < 50; ++run)
-      detail::parallel(7, [&](int part) {
+      parallel(7, [&](int part) {
         found[static_cast<std::size_t>(part)] += std::fegetround() != mode;
         std::this_thread::yield();
       });
@@ -106,12 +106,12 @@ TEST(parallel, threads_round_as_the_caller_does) {
 // A fork has the caller's thread alone; it starts its own.
 TEST(parallel, goes_on_in_a_forked_child) {
   std::atomic<int> ran = 0;
-  detail::parallel(4, [&](int) { ++ran; });
+  parallel(4, [&](int) { ++ran; });
   array<double> kept(1 << 16); // memory that is used again has a lock, too
   std::atomic<bool> stop = false;
   std::thread busy([&] { // forks come at any time
     while (!stop) {
-      detail::parallel(3, [](int) {});
+      parallel(3, [](int) {});
 #ifndef TULLE_SANITIZED // whose allocator has locks that a child may find taken for ever
       array<double> const a(1 << 16);
 #endif
@@ -123,7 +123,7 @@ TEST(parallel, goes_on_in_a_forked_child) {
       alarm(60);
       std::atomic<int> here = 0;
       for (int k = 0; k < 10; ++k) {
-        detail::parallel(4, [&](int) { ++here; });
+        parallel(4, [&](int) { ++here; });
         array<double> const a(1 << 16);
       }
       std::_Exit(here == 40 ? 0 : 1);
@@ -140,10 +140,10 @@ TEST(parallel, goes_on_in_a_forked_child) {
 TEST(parallel, split_deals_all_items_evenly) {
   for (std::size_t const n : {0ul, 1ul, 6ul, 7ul, 8ul, 1000ul, 1ul << 62})
     for (int const parts : {1, 2, 3, 7, 64}) {
-      EXPECT_EQ(detail::split(n, 0, parts), 0u);
-      EXPECT_EQ(detail::split(n, parts, parts), n);
+      EXPECT_EQ(split(n, 0, parts), 0u);
+      EXPECT_EQ(split(n, parts, parts), n);
       for (int p = 0; p < parts; ++p) {
-        std::size_t const size = detail::split(n, p + 1, parts) - detail::split(n, p, parts);
+        std::size_t const size = split(n, p + 1, parts) - split(n, p, parts);
         EXPECT_GE(size, n / static_cast<std::size_t>(parts));
         EXPECT_LE(size, n / static_cast<std::size_t>(parts) + 1);
       }
@@ -156,20 +156,20 @@ TEST(parallel, split_by_entries_covers_every_row_once) {
   for (auto const& ptr : pointers)
     for (int const parts : {1, 2, 3, 7, 20}) {
       std::size_t const n = ptr.size() - 1;
-      EXPECT_EQ(detail::split_by_entries(ptr.data(), n, 0, parts), 0u);
-      EXPECT_EQ(detail::split_by_entries(ptr.data(), n, parts, parts), n);
+      EXPECT_EQ(split_by_entries(ptr.data(), n, 0, parts), 0u);
+      EXPECT_EQ(split_by_entries(ptr.data(), n, parts, parts), n);
       for (int p = 0; p < parts; ++p)
-        EXPECT_LE(detail::split_by_entries(ptr.data(), n, p, parts),
-                  detail::split_by_entries(ptr.data(), n, p + 1, parts));
+        EXPECT_LE(split_by_entries(ptr.data(), n, p, parts),
+                  split_by_entries(ptr.data(), n, p + 1, parts));
     }
 }
 
 TEST(parallel, parts_for_is_between_one_and_the_threads_asked_for) {
-  EXPECT_EQ(detail::parts_for(0, 8), 1);
-  EXPECT_EQ(detail::parts_for(1'000'000'000, 8), 8);
-  EXPECT_EQ(detail::parts_for(1'000'000'000, 1), 1);
-  EXPECT_EQ(detail::parts_for(100, 8, 50), 3);
-  EXPECT_EQ(detail::parts_for(1'000'000'000, 0), default_threads());
+  EXPECT_EQ(parts_for(0, 8), 1);
+  EXPECT_EQ(parts_for(1'000'000'000, 8), 8);
+  EXPECT_EQ(parts_for(1'000'000'000, 1), 1);
+  EXPECT_EQ(parts_for(100, 8, 50), 3);
+  EXPECT_EQ(parts_for(1'000'000'000, 0), default_threads());
   EXPECT_GE(default_threads(), 1);
 }
 
@@ -234,7 +234,7 @@ TEST(machine, refuses_threads_from_the_environment_that_are_no_number) {
 TEST(machine, refuses_absurd_threads) {
   for (int const n : {-1, most_threads + 1, 100000, INT_MAX, INT_MIN}) {
     EXPECT_TRUE(fails_with(errc::unsupported, {"threads is", std::to_string(n), "1024"}, [&] {
-      detail::parts_for(1000000, n);
+      parts_for(1000000, n);
     })) << n;
     EXPECT_TRUE(fails_with(errc::unsupported, {"limit_threads"}, [&] { limit_threads(n); }));
   }
@@ -243,12 +243,12 @@ TEST(machine, refuses_absurd_threads) {
 TEST(machine, limits_threads) {
   EXPECT_EQ(limit_threads(2), 0);
   EXPECT_LE(default_threads(), 2);
-  EXPECT_EQ(detail::threads_of(7), 2);
+  EXPECT_EQ(threads_of(7), 2);
   std::atomic<int> ran = 0;
-  detail::parallel(9, [&](int) { ++ran; });
+  parallel(9, [&](int) { ++ran; });
   EXPECT_EQ(ran, 9);
   EXPECT_EQ(limit_threads(0), 2);
-  EXPECT_EQ(detail::threads_of(7), 7);
+  EXPECT_EQ(threads_of(7), 7);
 }
 
 TEST(machine, is_described) {

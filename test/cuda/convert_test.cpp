@@ -2,6 +2,7 @@
 
 // Conversions on the device: the arrays that the host makes, to the last bit, and its errors, over
 // the whole zoo in every layout and type.
+#include "tulle/format/formats.hpp"
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 

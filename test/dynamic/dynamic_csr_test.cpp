@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What a dynamic matrix promises, one by one; sequences_test.cpp mixes it all.
+#include "tulle/format/csr_pool.hpp"
+
 #include "dynamic/model.hpp"
 #include "support/expect.hpp"
 #include "support/memory.hpp"

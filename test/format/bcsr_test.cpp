@@ -4,6 +4,7 @@
 // claim to be, options and the limit.
 #include "tulle/format/bcsr.hpp"
 
+#include "format/detail/blocks.hpp"
 #include "support/expect.hpp"
 #include "support/memory.hpp"
 #include "support/zoo.hpp"

@@ -3,6 +3,7 @@
 // bicrs: the example of the paper, number by number; parts; arrays that are none.
 #include "tulle/format/bicrs.hpp"
 
+#include "format/detail/bicrs_parts.hpp"
 #include "support/broken.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"

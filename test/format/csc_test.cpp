@@ -3,6 +3,7 @@
 // csc: refill where columns and rows come in groups of one pattern.
 #include "tulle/format/csc.hpp"
 
+#include "format/detail/alike.hpp"
 #include "support/expect.hpp"
 
 #include <gtest/gtest.h>

@@ -3,8 +3,9 @@
 // csr5: the worked example of the thesis (fig. 6.1 and 6.2), empty rows wherever they may be, the
 // conversions in place, single entries, and what is refused.
 #include "tulle/format/csr5.hpp"
-#include "tulle/format/detail/options.hpp"
 
+#include "format/detail/csr5_tiles.hpp"
+#include "format/detail/options.hpp"
 #include "support/expect.hpp"
 #include "support/memory.hpp"
 #include "support/zoo.hpp"

@@ -2,6 +2,7 @@
 
 // csr_pool: a matrix with room behind its rows, and in pieces, array by array; options and arrays
 // that are none.
+#include "tulle/format/csr_pool.hpp"
 #include "tulle/op/spmv.hpp"
 
 #include "support/broken.hpp"

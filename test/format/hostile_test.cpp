@@ -2,7 +2,7 @@
 
 // Arrays that are not the matrix they claim to be, through every constructor: refused, and the
 // message says where and what.
-#include "tulle/core/registry.hpp"
+#include "tulle/format/formats.hpp"
 
 #include "support/expect.hpp"
 

@@ -3,6 +3,7 @@
 // What every format keeps, written once.
 #include "tulle/gen/generate.hpp"
 
+#include "format/detail/copy.hpp"
 #include "support/expect.hpp"
 #include "support/formats.hpp"
 #include "support/layouts.hpp"

@@ -2,7 +2,7 @@
 
 // Conversions with 8-bit indices: what needs gigabytes to see with 32 bits shows here with 127
 // entries.
-#include "tulle/core/registry.hpp"
+#include "tulle/format/formats.hpp"
 
 #include "support/expect.hpp"
 

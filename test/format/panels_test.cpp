@@ -4,6 +4,7 @@
 // are not there.
 #include "tulle/format/panels.hpp"
 
+#include "format/detail/alike.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 

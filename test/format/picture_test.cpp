@@ -13,8 +13,7 @@
 //     . 3 . 6
 //     2 . 4 .
 //     . 6 . 5
-#include "tulle/format/detail/options.hpp"
-
+#include "format/detail/options.hpp"
 #include "support/expect.hpp"
 #include "support/formats.hpp"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // sell: where rows go, how each chunk stores its columns, and arrays that are not a sell.
-#include "tulle/format/detail/options.hpp"
 #include "tulle/format/sell.hpp"
 
+#include "format/detail/options.hpp"
+#include "format/detail/symmetric.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 

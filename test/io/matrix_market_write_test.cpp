@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What is written, and that it reads back to the same bits.
-#include "tulle/core/registry.hpp"
+#include "tulle/format/formats.hpp"
 
 #include "files.hpp"
 

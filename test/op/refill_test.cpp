@@ -2,6 +2,8 @@
 
 // New values from whatever a csr is held in, and layouts that can take any.
 #include "tulle/core/any_matrix.hpp"
+#include "tulle/format/csr5.hpp"
+#include "tulle/format/dia.hpp"
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/optimize.hpp"

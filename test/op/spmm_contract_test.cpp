@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What spmm refuses, what a plan promises, and that a refusal leaves C as it was.
+#include "tulle/format/coo.hpp"
+#include "tulle/format/csr_pool.hpp"
+#include "tulle/format/sell.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmm.hpp"
 

@@ -2,6 +2,7 @@
 
 // The same bits for every number of threads, on every run, with a plan and without.
 #include "tulle/core/machine.hpp"
+#include "tulle/format/coo.hpp"
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 

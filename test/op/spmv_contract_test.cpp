@@ -2,6 +2,8 @@
 
 // What spmv refuses, what a plan promises, and that a refusal leaves y as it was.
 #include "tulle/core/machine.hpp"
+#include "tulle/format/coo.hpp"
+#include "tulle/format/csc.hpp"
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmv.hpp"

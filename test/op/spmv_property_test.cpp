@@ -2,6 +2,7 @@
 
 // Random matrices in any order, with duplicates and empty rows, rows about as long as tiles among
 // them.
+#include "tulle/format/csc.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "support/expect.hpp"

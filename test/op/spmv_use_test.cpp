@@ -2,6 +2,8 @@
 
 // spmv as it is called: the reference on paper, owners, views over the caller's arrays, wrappers,
 // many threads at once.
+#include "tulle/format/coo.hpp"
+#include "tulle/format/csc.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmv.hpp"
 

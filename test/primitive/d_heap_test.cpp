@@ -2,9 +2,9 @@
 
 // d-heaps of every fan-out against a plain list of keys.
 #include "tulle/core/array.hpp"
-#include "tulle/primitive/d_heap.hpp"
 
 #include "inputs.hpp"
+#include "primitive/d_heap.hpp"
 
 #include <gtest/gtest.h>
 #include <optional>

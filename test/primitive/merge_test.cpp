@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Merges, sets and searches against the standard library.
-#include "tulle/primitive/merge.hpp"
-#include "tulle/primitive/set.hpp"
-
 #include "inputs.hpp"
+#include "primitive/merge.hpp"
+#include "primitive/set.hpp"
 
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reduction, scans and segmented sums against the standard library and sums taken by hand.
-#include "tulle/primitive/reduce.hpp"
-#include "tulle/primitive/scan.hpp"
-#include "tulle/primitive/segmented.hpp"
-
 #include "inputs.hpp"
+#include "primitive/reduce.hpp"
+#include "primitive/scan.hpp"
+#include "primitive/segmented.hpp"
 
 #include <cmath>
 #include <cstring>

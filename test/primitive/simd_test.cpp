@@ -2,10 +2,10 @@
 
 // The SIMD forms of every instruction set against the standard library.
 #include "tulle/core/machine.hpp"
-#include "tulle/primitive/segmented.hpp"
 
 #include "inputs.hpp"
 #include "kernel/primitive/forms.hpp"
+#include "primitive/segmented.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Sorts by network and by radix against the standard library.
-#include "tulle/primitive/network_sort.hpp"
-#include "tulle/primitive/radix_sort.hpp"
+#include "tulle/op/detail/radix_sort.hpp"
 
 #include "inputs.hpp"
+#include "primitive/network_sort.hpp"
 
 #include <gtest/gtest.h>
 #include <numeric>

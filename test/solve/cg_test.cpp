@@ -2,6 +2,7 @@
 
 // Conjugate gradients: what they find, how they stop, what they refuse, and that a refusal leaves x
 // as it was.
+#include "tulle/format/coo.hpp"
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/solve/cg.hpp"

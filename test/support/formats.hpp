@@ -3,6 +3,7 @@
 /// Every registered format as a list of types for GoogleTest, and their names.
 #pragma once
 #include "tulle/core/registry.hpp"
+#include "tulle/format/formats.hpp"
 
 #include <gtest/gtest.h>
 #include <string>

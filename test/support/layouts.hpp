@@ -3,8 +3,9 @@
 /// Every layout of every format, for tests that hold for all of them.
 #pragma once
 #include "tulle/core/error.hpp"
-#include "tulle/format/detail/options.hpp"
 #include "tulle/op/convert.hpp"
+
+#include "format/detail/options.hpp"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 /// Arrays of jds, jds_csr and jds_ell to break one at a time.
 #pragma once
-#include "tulle/format/detail/jds_sections.hpp"
+#include "tulle/format/detail/jds_base.hpp"
 
 #include "support/expect.hpp"
 

@@ -5,6 +5,7 @@
 #include "tulle/core/limited.hpp"
 #include "tulle/core/registry.hpp"
 #include "tulle/core/where.hpp"
+#include "tulle/format/csr.hpp"
 
 #include <memory>
 #include <utility>

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The formats as values: an enum, names, and a way from a type to its tag. All of it read off
-/// formats.def.
+/// formats.def. Owners and views are only declared here: include the header of a format to use it,
+/// or "tulle/format/formats.hpp" for all of them.
 #pragma once
+#include "tulle/core/space.hpp"
 #include "tulle/core/types.hpp"
-#include "tulle/format/formats.hpp" // generated: includes the header of each format
 
 #include <string_view>
 #include <tuple>
 
 namespace tulle {
+
+#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
+  template <class V, class I, class O>                                                             \
+  struct name;                                                                                     \
+  template <class V, class I, class O, space S>                                                    \
+  struct name##_view;
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
 
 enum class format : std::uint8_t {
 #define TULLE_FORMAT(name, types, spmv, spmm) name,
@@ -67,20 +76,6 @@ struct owner_traits {
   };
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
-
-// The library has the members of every format over every type pair that is built.
-#define TULLE_IN_LIBRARY(tag, V, I, O, format)                                                     \
-  extern template struct format<V, I, O>;                                                          \
-  extern template struct format##_view<V, I, O>;
-#define TULLE_IN_LIBRARY_every(format) TULLE_TYPES(TULLE_IN_LIBRARY, format)
-#define TULLE_IN_LIBRARY_basic(format)                                                             \
-  TULLE_IN_LIBRARY_every(format) TULLE_BASIC_TYPES(TULLE_IN_LIBRARY, format)
-#define TULLE_FORMAT(name, types, spmv, spmm) TULLE_IN_LIBRARY_##types(name)
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
-#undef TULLE_IN_LIBRARY_every
-#undef TULLE_IN_LIBRARY_basic
-#undef TULLE_IN_LIBRARY
 
 /// Every format over one type pair, as a std::tuple: for tests and sweeps.
 template <class V, class I, class O>

@@ -11,7 +11,7 @@
 /// Rows much longer than most are kept apart: they come first in perm, and
 /// their entries are coo_row, coo_col, coo_val.
 ///
-/// Good for   rows of very different lengths, a lane a row; vectors as long as the matrix has rows.
+/// Good for   rows of very different lengths, one lane per row; vectors as long as there are rows.
 /// Bad for    rows whose neighbours matter: sorting takes them apart, and x is read in no order.
 /// Space      (V + I) * nnz + I * rows + O * (longest row + 1), I more for an entry in coo.
 /// From       Kirk & Hwu, Programming Massively Parallel Processors, sec. 10.5; Saad, SIAM J. Sci.
@@ -24,7 +24,7 @@
 ///   entry r of diagonal k belongs to row perm[longs + r]; columns ascend within a row
 ///   coo_row and coo_col ascend together; 0 <= column < cols everywhere
 #pragma once
-#include "tulle/format/detail/jds_check.hpp"
+#include "tulle/format/detail/jds_base.hpp"
 
 namespace tulle {
 
@@ -61,7 +61,7 @@ struct jds_view : detail::jds_base_view<V, I, O> {
   }
 
   void validate() const;
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::jds_to_csr(*this, where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
 
 // ms of a product, double, avx2 on Zen 4, one thread, the machine not quiet, split of 0, 8, 32,
@@ -73,7 +73,7 @@ struct jds_options {
   void fields(F&& f) {
     f("split", split);
   }
-  static constexpr char const* on_cuda = "split=8"; // a thread a row: no row may be long
+  static constexpr char const* on_cuda = "split=8"; // one thread per row: no row may be long
   static constexpr char const* variants[] = {"split=0", "split=1", "split=3"};
 };
 
@@ -116,62 +116,5 @@ private:
     return a;
   }
 };
-
-template <class V, class I, class O, space S>
-jds_view<V, I, O, S>::jds_view(I rows, I cols, I longs,
-                               jds_arrays<V, I, O> const& a) requires(S == space::host)
-    : jds_view(unchecked, rows, cols, O(0), longs, a) {
-  detail::check_jds_sizes("jds", rows, cols, a);
-  this->nnz = narrow<O>(a.val.size() + a.coo_val.size(), "number of entries");
-  validate();
-}
-
-template <class V, class I, class O, space S>
-void jds_view<V, I, O, S>::validate() const {
-  detail::check_jds_shape("jds", *this);
-  detail::check_pointers("jds: diag_ptr", diag_ptr, static_cast<std::size_t>(width), this->stored);
-  if (sections() == 0 && width != 0)
-    fail(errc::bad_structure, "jds: %lld diagonals, but no rows", static_cast<long long>(width));
-  detail::check_jds("jds", *this);
-}
-
-template <class V, class I, class O>
-void jds<V, I, O>::validate() const {
-  if (jds_view<V, I, O>(this->rows, this->cols, this->longs, arrays()).nnz != this->nnz)
-    view().validate(); // says so
-}
-
-namespace detail {
-
-/// Where the diagonals of all rows that are not kept apart begin, and where the last ends.
-template <class O>
-array<O> jds_diagonals(length_order<O> const& order, cpu const& where) {
-  std::size_t const width =
-      order.longs < order.rows ? order.length_by_order(order.longs) : std::size_t{0};
-  array<O> diag_ptr(width + 1, where.memory);
-  diag_ptr[width] =
-      static_cast<O>(order.diagonals(order.longs, order.rows, width, 0, diag_ptr.data()));
-  return diag_ptr;
-}
-
-} // namespace detail
-
-template <class V, class I, class O>
-jds<V, I, O> jds<V, I, O>::from_csr(csr_view<V, I, O> a, jds_options o, cpu const& where) {
-  detail::check_jds_options("jds", 1, o.split);
-  detail::canonical<V, I, O> const c(a, where);
-  detail::rows_by_length<V, I, O> order(c.view, o.split, where);
-  array<O> diag_ptr = detail::jds_diagonals(order, where);
-  jds b(order, static_cast<std::size_t>(diag_ptr.back()), where);
-  b.diag_ptr = std::move(diag_ptr);
-  detail::jds_fill(b, c.view, where);
-  return b;
-}
-
-template <class V, class I, class O>
-void jds<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::check_arrays("jds", *this);
-  detail::jds_refill("jds", *this, a, where);
-}
 
 } // namespace tulle

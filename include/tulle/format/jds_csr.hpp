@@ -15,7 +15,7 @@
 /// most are kept apart: they come first in perm, and their entries are
 /// coo_row, coo_col, coo_val.
 ///
-/// Good for   rows of very different lengths, a lane a row: a section's entries lie together.
+/// Good for   rows of very different lengths, one lane per row: a section's entries lie together.
 /// Bad for    rows whose neighbours matter: sorting takes them apart, and x is read in no order.
 /// Space      (V + I) * nnz + I * rows + O * (nnz / section + longest row) at most, I more for an
 /// entry in coo.
@@ -30,7 +30,7 @@
 ///   entry r of a diagonal belongs to row r of its section; columns ascend within a row
 ///   coo_row and coo_col ascend together; 0 <= column < cols everywhere
 #pragma once
-#include "tulle/format/detail/jds_check.hpp"
+#include "tulle/format/detail/jds_base.hpp"
 
 namespace tulle {
 
@@ -67,9 +67,7 @@ struct jds_csr_view : detail::jds_base_view<V, I, O> {
 
   std::size_t sections() const { return static_cast<std::size_t>(parts); }
   /// The section that has a place.
-  std::size_t section_of(std::size_t place) const {
-    return detail::section_of(place_ptr, sections(), place);
-  }
+  std::size_t section_of(std::size_t place) const;
   detail::jagged_section<O> section(std::size_t s) const {
     return {static_cast<std::size_t>(place_ptr[s]),
             static_cast<std::size_t>(place_ptr[s + 1] - place_ptr[s]),
@@ -78,7 +76,7 @@ struct jds_csr_view : detail::jds_base_view<V, I, O> {
   }
 
   void validate() const;
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::jds_to_csr(*this, where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
 
 // ms of a product, double, avx2 on Zen 4, one thread, the machine not quiet, sections of 16, 64,
@@ -94,7 +92,7 @@ struct jds_csr_options {
     f("split", split);
   }
   static constexpr char const* drawn = "section=2";
-  static constexpr char const* on_cuda = "split=8"; // a thread a row: no row may be long
+  static constexpr char const* on_cuda = "split=8"; // one thread per row: no row may be long
   static constexpr char const* variants[] = {"section=1:split=0", "section=7:split=1",
                                              "section=4096"};
 };
@@ -142,87 +140,5 @@ private:
     return a;
   }
 };
-
-template <class V, class I, class O, space S>
-jds_csr_view<V, I, O, S>::jds_csr_view(I rows, I cols, I longs,
-                                       jds_arrays<V, I, O> const& a) requires(S == space::host)
-    : jds_csr_view(unchecked, rows, cols, O(0), longs, a) {
-  detail::check_jds_sizes("jds_csr", rows, cols, a);
-  if (a.section_ptr.size() != a.place_ptr.size())
-    fail(errc::bad_structure, "jds_csr: section_ptr has %zu elements, expected %zu",
-         a.section_ptr.size(), a.place_ptr.size());
-  this->nnz = narrow<O>(a.val.size() + a.coo_val.size(), "number of entries");
-  validate();
-}
-
-template <class V, class I, class O, space S>
-void jds_csr_view<V, I, O, S>::validate() const {
-  detail::check_jds_shape("jds_csr", *this);
-  detail::check_places("jds_csr", place_ptr, sections(), this->longs, this->rows);
-  detail::check_pointers("jds_csr: section_ptr", section_ptr, sections(), diags);
-  detail::check_pointers("jds_csr: diag_ptr", diag_ptr, static_cast<std::size_t>(diags),
-                         this->stored);
-  detail::check_jds("jds_csr", *this);
-}
-
-template <class V, class I, class O>
-void jds_csr<V, I, O>::validate() const {
-  if (jds_csr_view<V, I, O>(this->rows, this->cols, this->longs, arrays()).nnz != this->nnz)
-    view().validate(); // says so
-}
-
-namespace detail {
-
-/// Where sections and their diagonals begin.
-template <class I, class O>
-struct jagged_sections {
-  array<I> place_ptr;
-  array<O> section_ptr, diag_ptr;
-
-  jagged_sections(length_order<O> const& order, int section, cpu const& where) {
-    auto const least = static_cast<std::size_t>(section);
-    std::size_t sections = 0, diags = 0; // no more than entries
-    order.each_section(least, [&](std::size_t, std::size_t, std::size_t width) {
-      ++sections;
-      diags += width;
-    });
-    place_ptr = array<I>(sections + 1, where.memory);
-    section_ptr = array<O>(sections + 1, where.memory);
-    diag_ptr = array<O>(diags + 1, where.memory);
-    std::size_t s = 0, d = 0, stored = 0;
-    order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
-      place_ptr[s] = static_cast<I>(first);
-      section_ptr[s++] = static_cast<O>(d);
-      stored = order.diagonals(first, last, width, stored, diag_ptr.data() + d);
-      d += width;
-    });
-    place_ptr[sections] = static_cast<I>(order.rows);
-    section_ptr[sections] = static_cast<O>(diags);
-    diag_ptr[diags] = static_cast<O>(stored);
-  }
-};
-
-} // namespace detail
-
-template <class V, class I, class O>
-jds_csr<V, I, O> jds_csr<V, I, O>::from_csr(csr_view<V, I, O> a, jds_csr_options o,
-                                            cpu const& where) {
-  detail::check_jds_options("jds_csr", o.section, o.split);
-  detail::canonical<V, I, O> const c(a, where);
-  detail::rows_by_length<V, I, O> order(c.view, o.split, where);
-  detail::jagged_sections<I, O> to(order, o.section, where);
-  jds_csr b(order, static_cast<std::size_t>(to.diag_ptr.back()), where);
-  b.place_ptr = std::move(to.place_ptr);
-  b.section_ptr = std::move(to.section_ptr);
-  b.diag_ptr = std::move(to.diag_ptr);
-  detail::jds_fill(b, c.view, where);
-  return b;
-}
-
-template <class V, class I, class O>
-void jds_csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::check_arrays("jds_csr", *this);
-  detail::jds_refill("jds_csr", *this, a, where);
-}
 
 } // namespace tulle

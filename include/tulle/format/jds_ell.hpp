@@ -31,9 +31,7 @@
 ///   columns ascend within a row; padding has val 0
 ///   coo_row and coo_col ascend together; 0 <= column < cols everywhere
 #pragma once
-#include "tulle/format/detail/jds_check.hpp"
-
-#include <limits>
+#include "tulle/format/detail/jds_base.hpp"
 
 namespace tulle {
 
@@ -68,9 +66,7 @@ struct jds_ell_view : detail::jds_base_view<V, I, O> {
 
   std::size_t sections() const { return static_cast<std::size_t>(parts); }
   /// The section that has a place.
-  std::size_t section_of(std::size_t place) const {
-    return detail::section_of(place_ptr, sections(), place);
-  }
+  std::size_t section_of(std::size_t place) const;
   detail::padded_section<I> section(std::size_t s) const {
     auto const first = static_cast<std::size_t>(place_ptr[s]);
     std::size_t const n = static_cast<std::size_t>(place_ptr[s + 1]) - first;
@@ -79,7 +75,7 @@ struct jds_ell_view : detail::jds_base_view<V, I, O> {
   }
 
   void validate() const;
-  csr<V, I, O> to_csr(cpu const& where = {}) const { return detail::jds_to_csr(*this, where); }
+  csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
 
 // ms of a product, double, avx2 on Zen 4, one thread, the machine not quiet, split of 0, 8, 32, 256
@@ -97,7 +93,7 @@ struct jds_ell_options {
     f("limit", limit);
   }
   static constexpr char const* drawn = "section=2";
-  static constexpr char const* on_cuda = "split=8"; // a thread a row: no row may be long
+  static constexpr char const* on_cuda = "split=8"; // one thread per row: no row may be long
   static constexpr char const* variants[] = {"section=1:split=0", "section=7:split=1",
                                              "section=4096"};
 };
@@ -144,114 +140,5 @@ private:
     return a;
   }
 };
-
-template <class V, class I, class O, space S>
-jds_ell_view<V, I, O, S>::jds_ell_view(I rows, I cols, I longs,
-                                       jds_arrays<V, I, O> const& a) requires(S == space::host)
-    : jds_ell_view(unchecked, rows, cols, O(0), longs, a) {
-  detail::check_jds_sizes("jds_ell", rows, cols, a);
-  if (a.len.size() != a.perm.size() || a.section_ptr.size() != a.place_ptr.size())
-    fail(errc::bad_structure,
-         "jds_ell: len has %zu elements and section_ptr %zu, expected %zu, %zu", a.len.size(),
-         a.section_ptr.size(), a.perm.size(), a.place_ptr.size());
-  detail::check_jds_shape("jds_ell", *this);
-  std::size_t const entries =
-      detail::count_entries("jds_ell", len, a.len.size(), std::numeric_limits<I>::max());
-  this->nnz = narrow<O>(entries, "number of entries");
-  validate();
-}
-
-template <class V, class I, class O, space S>
-void jds_ell_view<V, I, O, S>::validate() const {
-  detail::check_jds_shape("jds_ell", *this);
-  detail::check_places("jds_ell", place_ptr, sections(), this->longs, this->rows);
-  detail::check_pointers("jds_ell: section_ptr", section_ptr, sections(), this->stored);
-  for (std::size_t s = 0; s < sections(); ++s)
-    if (auto const slots = section_ptr[s + 1] - section_ptr[s];
-        slots % static_cast<O>(place_ptr[s + 1] - place_ptr[s]) != 0)
-      fail(errc::bad_structure, "jds_ell: section %zu has %lld slots for %lld rows", s,
-           static_cast<long long>(slots), static_cast<long long>(place_ptr[s + 1] - place_ptr[s]));
-  detail::check_jds("jds_ell", *this);
-  for (std::size_t j = 0; j < static_cast<std::size_t>(this->longs); ++j) {
-    auto const [begin, end] =
-        std::equal_range(this->coo_row, this->coo_row + this->rest, this->perm[j]);
-    if (std::cmp_not_equal(end - begin, len[j]))
-      fail(errc::bad_structure, "jds_ell: len[%zu] is %lld, but coo has %lld", j,
-           static_cast<long long>(len[j]), static_cast<long long>(end - begin));
-  }
-}
-
-template <class V, class I, class O>
-void jds_ell<V, I, O>::validate() const {
-  if (jds_ell_view<V, I, O>(this->rows, this->cols, this->longs, arrays()).nnz != this->nnz)
-    view().validate(); // says so
-}
-
-namespace detail {
-
-/// Where sections begin; errc::unsupported where they would take too much room.
-template <class V, class I, class O>
-struct padded_sections {
-  array<I> place_ptr;
-  array<O> section_ptr;
-
-  padded_sections(length_order<O> const& order, jds_ell_options const& o, std::size_t csr_bytes,
-                  cpu const& where) {
-    auto const least = static_cast<std::size_t>(o.section);
-    std::size_t sections = 0;
-    double slots = 0; // what does not fit is known before anything is multiplied
-    order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
-      ++sections;
-      slots += static_cast<double>(last - first) * static_cast<double>(width);
-    });
-    check_room("jds_ell",
-               slots * (sizeof(V) + sizeof(I)) + 2. * static_cast<double>(order.rows) * sizeof(I) +
-                   static_cast<double>(sections) * (sizeof(I) + sizeof(O)) +
-                   static_cast<double>(order.rest) * (sizeof(V) + 2 * sizeof(I)),
-               csr_bytes, o.limit);
-    place_ptr = array<I>(sections + 1, where.memory);
-    section_ptr = array<O>(sections + 1, where.memory);
-    std::size_t s = 0, stored = 0;
-    order.each_section(least, [&](std::size_t first, std::size_t last, std::size_t width) {
-      place_ptr[s] = static_cast<I>(first);
-      section_ptr[s++] = static_cast<O>(stored);
-      stored += (last - first) * width;
-    });
-    place_ptr[sections] = static_cast<I>(order.rows);
-    section_ptr[sections] = narrow<O>(stored, "number of entries with padding");
-  }
-};
-
-} // namespace detail
-
-template <class V, class I, class O>
-jds_ell<V, I, O> jds_ell<V, I, O>::from_csr(csr_view<V, I, O> a, jds_ell_options o,
-                                            cpu const& where) {
-  detail::check_jds_options("jds_ell", o.section, o.split);
-  detail::check_limit("jds_ell", o.limit);
-  detail::canonical<V, I, O> const c(a, where);
-  detail::rows_by_length<V, I, O> order(c.view, o.split, where);
-  detail::padded_sections<V, I, O> to(order, o, detail::bytes_of(c.view), where);
-  array<I> len(order.rows, where.memory);
-  int const parts = detail::parts_for(order.rows, where.threads);
-  detail::parallel(parts, [&](int part) {
-    for (std::size_t p = detail::split(order.rows, part, parts),
-                     end = detail::split(order.rows, part + 1, parts);
-         p < end; ++p)
-      len[p] = static_cast<I>(order.length_at(p));
-  });
-  jds_ell b(order, static_cast<std::size_t>(to.section_ptr.back()), where);
-  b.len = std::move(len);
-  b.place_ptr = std::move(to.place_ptr);
-  b.section_ptr = std::move(to.section_ptr);
-  detail::jds_fill(b, c.view, where);
-  return b;
-}
-
-template <class V, class I, class O>
-void jds_ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::check_arrays("jds_ell", *this);
-  detail::jds_refill("jds_ell", *this, a, where);
-}
 
 } // namespace tulle

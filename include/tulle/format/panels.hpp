@@ -18,7 +18,7 @@
 ///
 /// Slots name the rows: one for each row of a run. Where few columns have most of the entries,
 /// columns go by how many they have: panels are then of places in `order`, which has the columns
-/// that have any, and x is gathered once a product.
+/// that have any, and x is gathered once per product.
 ///
 /// Good for   columns without order over a large x: linear programs, graphs, circuits. A panel's x
 ///            stays in the first cache, or in the second where panels are wide.
@@ -36,7 +36,7 @@
 ///   rows of -n entries; slots and entries of a tile add up
 ///   row < rows of the group, col < places of the panel; columns of a row ascend, in order of slots
 #pragma once
-#include "tulle/format/detail/panel_refill.hpp"
+#include "tulle/format/csr.hpp"
 
 namespace tulle {
 
@@ -122,6 +122,35 @@ private:
   void validate_tile(std::size_t t, std::size_t group_rows, std::uint64_t* last) const;
 };
 
+// ms of a product, double, two threads, avx2 on Zen 4, panels of 1024, 2048, 4096, 8192 columns: lp
+// 4.0, 3.8, 4.5, 6.5; rmat 18 2.0, 1.9, 2.0, 2.3. Of 2048, 8192, 65536: circuit 2.1, 1.9, 1.9.
+// Groups of 16384, 32768, 65536 rows: rmat 18 1.9 each. Columns by their entries and in their own
+// order: rmat 18 1.9, 2.1; circuit 2.6, 1.9.
+struct panels_options {
+  int width = 0;      ///< columns of a panel: a power of two up to 65536, or 0: as suits
+  int height = 32768; ///< most rows of a group, up to 65536; very small groups take long to build
+  int lanes = 8;      ///< rows side by side, up to 64; 8 has vectors
+  int piece = 8;      ///< what is left of a row is kept together from this many entries on
+  double hot = .5;    ///< columns go by how many entries they have where the sixteenth of them that
+                      ///< has most has more than this share of all; 1: never
+  double limit = 8;   ///< bytes, in multiples of those of csr
+
+  template <class F>
+  void fields(F&& f) {
+    f("width", width);
+    f("height", height);
+    f("lanes", lanes);
+    f("piece", piece);
+    f("hot", hot);
+    f("limit", limit);
+  }
+  static constexpr char const* variants[] = {
+      "width=1:lanes=1:piece=1", "width=16:height=24:hot=0", "width=65536:lanes=2:piece=3",
+      "width=1024:height=1:lanes=64", "width=32:height=64:piece=2:hot=0"};
+  static constexpr char const* on_cuda = "width=8192:height=2048:lanes=32:piece=1";
+  static constexpr char const* drawn = "width=2:lanes=2";
+};
+
 template <class V, class I = std::int32_t, class O = I>
 struct panels {
   using options = panels_options;
@@ -181,28 +210,6 @@ panels_view<V, I, O, S>::panels_view(unchecked_t, I rows, I cols, int width, int
       row(a.row.data()), col(a.col.data()), val(a.val.data()) {}
 
 template <class V, class I, class O, space S>
-panels_view<V, I, O, S>::panels_view(I rows, I cols, int width, int lanes,
-                                     panels_arrays<V, I, O> const& a) requires(S == space::host)
-    : panels_view(unchecked, rows, cols, width, lanes, a) {
-  detail::check_shape("panels", rows, cols);
-  auto const sized = [](char const* name, std::size_t is, std::size_t expected) {
-    if (is != expected)
-      fail(errc::bad_structure, "panels: %s has %zu elements, expected %zu", name, is, expected);
-  };
-  bool const none = rows == 0 && a.group_ptr.empty(); // 0 rows may do without pointers
-  sized("group_ptr", a.group_ptr.size(), none ? 0 : groups + 1);
-  sized("group_tile", a.group_tile.size(), none ? 0 : groups + 1);
-  sized("tile_ptr", a.tile_ptr.size(), none ? 0 : tiles + 1);
-  sized("slot_ptr", a.slot_ptr.size(), none ? 0 : tiles + 1);
-  sized("run_ptr", a.run_ptr.size(), none ? 0 : tiles + 1);
-  sized("run_count", a.run_count.size(), runs);
-  sized("col", a.col.size(), a.val.size());
-  for (std::size_t const size : {a.val.size(), tiles, runs, slots})
-    narrow<O>(size, "number of entries");
-  validate();
-}
-
-template <class V, class I, class O, space S>
 template <class F>
 void panels_view<V, I, O, S>::slots_of(std::size_t t, F&& f) const {
   auto entry = static_cast<std::size_t>(tile_ptr[t]);
@@ -215,199 +222,6 @@ void panels_view<V, I, O, S>::slots_of(std::size_t t, F&& f) const {
       for (std::size_t lane = 0; lane < side; ++lane)
         f(*slot++, entry + lane, side, length);
   }
-}
-
-template <class V, class I, class O, space S>
-void panels_view<V, I, O, S>::validate_pointers() const {
-  auto const pointers = [](char const* name, auto const* p, std::size_t n, std::size_t end) {
-    detail::check_pointers(name, p, n, narrow<std::remove_cvref_t<decltype(*p)>>(end, name));
-  };
-  pointers("panels: group_ptr", group_ptr, groups, static_cast<std::size_t>(rows));
-  pointers("panels: group_tile", group_tile, groups, tiles);
-  pointers("panels: tile_ptr", tile_ptr, tiles, static_cast<std::size_t>(nnz));
-  pointers("panels: slot_ptr", slot_ptr, tiles, slots);
-  pointers("panels: run_ptr", run_ptr, tiles, runs);
-  for (std::size_t g = 0; g < groups; ++g)
-    if (static_cast<std::size_t>(group_ptr[g + 1] - group_ptr[g]) > detail::most_local)
-      fail(errc::bad_structure, "panels: group %zu has %lld rows, at most %zu", g,
-           static_cast<long long>(group_ptr[g + 1] - group_ptr[g]), detail::most_local);
-}
-
-template <class V, class I, class O, space S>
-void panels_view<V, I, O, S>::validate_tile(std::size_t t, std::size_t group_rows,
-                                            std::uint64_t* last) const {
-  auto const bad = [&](char const* what, long long is) {
-    fail(errc::bad_structure, "panels: tile %zu: %s, %lld", t, what, is);
-  };
-  auto slots_left = static_cast<std::size_t>(slot_ptr[t + 1] - slot_ptr[t]);
-  auto entries_left = static_cast<std::size_t>(tile_ptr[t + 1] - tile_ptr[t]);
-  for (O r = run_ptr[t]; r < run_ptr[t + 1]; ++r) {
-    auto const most = static_cast<I>(detail::most_local);
-    if (run_len[r] == 0 || run_len[r] > most || run_len[r] < -most)
-      bad("run_len is", static_cast<long long>(run_len[r]));
-    auto const side = static_cast<std::size_t>(run_len[r] > 0 ? lanes : 1);
-    auto const length = static_cast<std::size_t>(run_len[r] > 0 ? run_len[r] : -run_len[r]);
-    if (run_count[r] < 0 || static_cast<std::size_t>(run_count[r]) > slots_left / side ||
-        static_cast<std::size_t>(run_count[r]) > entries_left / (side * length))
-      bad("more than its slots and entries, run_count is", static_cast<long long>(run_count[r]));
-    slots_left -= static_cast<std::size_t>(run_count[r]) * side;
-    entries_left -= static_cast<std::size_t>(run_count[r]) * side * length;
-  }
-  if (slots_left != 0 || entries_left != 0)
-    bad("runs leave slots or entries over", static_cast<long long>(slots_left + entries_left));
-  auto const first = static_cast<std::size_t>(tile_panel[t]) * static_cast<std::size_t>(width);
-  std::size_t const here = std::min(static_cast<std::size_t>(width), places - first);
-  slots_of(t, [&](std::uint16_t i, std::size_t k, std::size_t step, std::size_t n) {
-    if (i >= group_rows)
-      bad("row is outside of its group", i);
-    for (; n > 0; --n, k += step) {
-      if (col[k] >= here)
-        bad("col is outside of its panel", col[k]);
-      // The last column of the row, and the tile that it was seen in.
-      std::uint64_t const seen = static_cast<std::uint64_t>(t + 1) << 17 | (col[k] + 1u);
-      if (seen <= last[i])
-        bad("col does not ascend in its row", col[k]);
-      last[i] = seen;
-    }
-  });
-}
-
-template <class V, class I, class O, space S>
-void panels_view<V, I, O, S>::validate() const {
-  detail::check_shape("panels", rows, cols);
-  if (char const* const name = detail::missing_array(*this))
-    fail(errc::bad_structure, "panels: %s is null, but not empty", name);
-  if (lanes < 1 || lanes > detail::most_lanes || width < 1 ||
-      width > static_cast<int>(detail::most_local) ||
-      !std::has_single_bit(static_cast<unsigned>(width)))
-    fail(errc::bad_structure, "panels: %d lanes, expected 1 to %d; width %d, a power of two to %zu",
-         lanes, detail::most_lanes, width, detail::most_local);
-  validate_pointers();
-  if (order) {
-    detail::check_indices("panels: order", order, places, cols);
-    detail::check_distinct("panels: order has column", order, places, cols);
-    for (std::size_t l = 0; l < places; ++l) {
-      if (l % static_cast<std::size_t>(width) != 0 && order[l] < order[l - 1])
-        fail(errc::bad_structure, "panels: order[%zu] is %lld after %lld in one panel", l,
-             static_cast<long long>(order[l]), static_cast<long long>(order[l - 1]));
-    }
-  }
-  std::size_t const bands =
-      (places + static_cast<std::size_t>(width) - 1) / static_cast<std::size_t>(width);
-  array<std::uint64_t> last(std::min(detail::most_local, static_cast<std::size_t>(rows)),
-                            std::uint64_t(0));
-  for (std::size_t g = 0; g < groups; ++g)
-    for (auto t = static_cast<std::size_t>(group_tile[g]);
-         t < static_cast<std::size_t>(group_tile[g + 1]); ++t) {
-      if (tile_panel[t] < 0 || static_cast<std::size_t>(tile_panel[t]) >= bands ||
-          (t > static_cast<std::size_t>(group_tile[g]) && tile_panel[t] <= tile_panel[t - 1]))
-        fail(errc::bad_structure, "panels: tile_panel[%zu] is %lld: outside or not ascending", t,
-             static_cast<long long>(tile_panel[t]));
-      validate_tile(t, static_cast<std::size_t>(group_ptr[g + 1] - group_ptr[g]), last.data());
-    }
-}
-
-template <class V, class I, class O, space S>
-csr<V, I, O> panels_view<V, I, O, S>::to_csr(cpu const& where) const {
-  auto const n = static_cast<std::size_t>(rows);
-  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, O(0), where.memory),
-                 array<I>(static_cast<std::size_t>(nnz), where.memory),
-                 array<V>(static_cast<std::size_t>(nnz), where.memory));
-  if (nnz == 0)
-    return c;
-  int const parts = detail::parts_for(static_cast<std::size_t>(nnz), where.threads);
-  // f(row, entry, step, entries, panel) for each slot of the groups, in parallel.
-  auto const each = [&](auto&& f) {
-    detail::parallel(parts, [&](int part) {
-      for (std::size_t g = detail::split(groups, part, parts);
-           g < detail::split(groups, part + 1, parts); ++g)
-        for (O t = group_tile[g]; t < group_tile[g + 1]; ++t)
-          slots_of(static_cast<std::size_t>(t),
-                   [&](std::uint16_t i, std::size_t k, std::size_t step, std::size_t length) {
-                     f(static_cast<std::size_t>(group_ptr[g]) + i, k, step, length, tile_panel[t]);
-                   });
-    });
-  };
-  each([&](std::size_t i, std::size_t, std::size_t, std::size_t length, I) {
-    c.row_ptr[i] = static_cast<O>(c.row_ptr[i] + static_cast<O>(length));
-  });
-  O sum = 0;
-  for (std::size_t i = 0; i <= n; ++i)
-    sum = static_cast<O>(sum + std::exchange(c.row_ptr[i], sum));
-  each([&](std::size_t i, std::size_t k, std::size_t step, std::size_t length, I panel) {
-    for (; length > 0; --length, k += step) {
-      auto const at = static_cast<std::size_t>(c.row_ptr[i]++);
-      c.col[at] = column(panel, col[k]);
-      c.val[at] = val[k];
-    }
-  });
-  for (std::size_t i = n; i > 0; --i) // each is now where its row ends
-    c.row_ptr[i] = c.row_ptr[i - 1];
-  c.row_ptr[0] = 0;
-  return order ? c.to_csr(where) : std::move(c);
-}
-
-template <class V, class I, class O>
-panels<V, I, O> panels<V, I, O>::from_csr(csr_view<V, I, O> a, panels_options o, cpu const& where) {
-  detail::check_panels_options(o);
-  detail::canonical<V, I, O> const c(a, where);
-  panels b;
-  b.rows = a.rows;
-  b.cols = a.cols;
-  b.lanes = o.lanes;
-  if (a.rows == 0)
-    return b;
-  b.order = detail::choose_panels(c.view, o, where, b.width);
-  b.group_ptr = detail::choose_groups(c.view, o, where);
-  detail::tile_builder<V, I, O> builder(c.view, b.group_ptr, b.width, b.order, where);
-  builder.shape(o, b.col, b.val);
-  std::size_t const tiles = builder.tiles();
-  std::size_t const runs = builder.runs();
-  std::size_t const slots = builder.slots();
-  detail::check_room("panels",
-                     detail::panels_bytes<V, I, O>(b.val.size(), slots, tiles, runs,
-                                                   b.order.size() + 2 * b.group_ptr.size()),
-                     detail::bytes_of(c.view), o.limit);
-  b.group_tile = array<O>(b.group_ptr.size(), where.memory);
-  b.tile_panel = array<I>(tiles, where.memory);
-  b.tile_ptr = array<O>(tiles + 1, where.memory);
-  b.slot_ptr = array<O>(tiles + 1, where.memory);
-  b.run_ptr = array<O>(tiles + 1, where.memory);
-  b.run_len = array<I>(runs, where.memory);
-  b.run_count = array<O>(runs, where.memory);
-  b.row = array<std::uint16_t>(slots, where.memory);
-  builder.join(b);
-  return b;
-}
-
-template <class V, class I, class O>
-void panels<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
-  detail::check_arrays("panels", *this);
-  using builder = detail::tile_builder<V, I, O>;
-  if (order.empty())
-    return detail::refill_if(
-        "panels", rows, cols, view().nnz, a, where,
-        [&](csr_view<V, I, O> const& c) {
-          return val.empty() || builder(c, group_ptr, width, order, where).follow(view(), nullptr);
-        },
-        [&](csr_view<V, I, O> const& c) {
-          if (!val.empty())
-            builder(c, group_ptr, width, order, where).follow(view(), val.data());
-        });
-  detail::canonical<V, I, O> const c(a, where);
-  if (c.view.rows != rows || c.view.cols != cols ||
-      static_cast<std::size_t>(c.view.nnz) != val.size())
-    detail::refill_mismatch("panels");
-  // Beside the old ones at first, so that a refusal leaves those whole.
-  array<V> fresh(val.size(), where.memory);
-  if (!builder(c.view, group_ptr, width, order, where).refill(view(), fresh.data()))
-    detail::refill_mismatch("panels");
-  int const parts = detail::parts_for(val.size(), where.threads);
-  detail::parallel(parts, [&](int part) {
-    std::copy(fresh.begin() + detail::split(val.size(), part, parts),
-              fresh.begin() + detail::split(val.size(), part + 1, parts),
-              val.begin() + detail::split(val.size(), part, parts));
-  });
 }
 
 } // namespace tulle

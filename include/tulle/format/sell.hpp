@@ -39,7 +39,6 @@
 ///   chunk; no entry lies above the diagonal, and no offset
 #pragma once
 #include "tulle/format/csr.hpp"
-#include "tulle/format/detail/symmetric.hpp"
 
 #include <cstdint>
 
@@ -255,42 +254,6 @@ sell_view<V, I, O, S>::sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, 
       long_col(a.long_col.data()), long_val(a.long_val.data()) {}
 
 template <class V, class I, class O, space S>
-sell_view<V, I, O, S>::sell_view(I rows, I cols, int chunk, int sigma,
-                                 sell_arrays<V, I, O> const& a,
-                                 bool symmetric) requires(S == space::host)
-    : sell_view(unchecked, rows, cols, O(0), chunk, sigma, a, symmetric) {
-  detail::check_shape("sell", rows, cols);
-  if (chunk < 1 || chunk > 64 || (chunk & (chunk - 1)) != 0)
-    fail(errc::bad_structure, "sell: chunk is %d, expected a power of two up to 64", chunk);
-  if (a.long_row.size() > static_cast<std::size_t>(rows))
-    fail(errc::bad_structure, "sell: %zu long rows of %lld", a.long_row.size(),
-         static_cast<long long>(rows));
-  auto const sized = [](char const* name, std::size_t is, std::size_t expected) {
-    if (is != expected)
-      fail(errc::bad_structure, "sell: %s has %zu elements, expected %zu", name, is, expected);
-  };
-  std::size_t const n = chunks();
-  if (!a.perm.empty() || longs != 0)
-    sized("perm", a.perm.size(), places());
-  sized("len", a.len.size(), places());
-  if (n != 0 || !a.step_ptr.empty())
-    sized("step_ptr", a.step_ptr.size(), n + 1);
-  sized("kind", a.kind.size(), n);
-  sized("col_ptr", a.col_ptr.size(), n);
-  sized("base", a.base.size(), n);
-  sized("long_col", a.long_col.size(), a.long_val.size());
-  if (longs != 0 || !a.long_ptr.empty() || long_nnz != 0)
-    sized("long_ptr", a.long_ptr.size(), static_cast<std::size_t>(longs) + 1);
-  for (std::size_t const size :
-       {a.val.size(), a.col.size(), a.short_col.size(), a.mask.size(), a.long_val.size()})
-    narrow<O>(size, "number of entries");
-  for (std::size_t p = 0; p < a.len.size() && a.len.data(); ++p)
-    if (a.len[p] < 0)
-      fail(errc::bad_structure, "sell: len[%zu] is %lld", p, static_cast<long long>(a.len[p]));
-  check(true);
-}
-
-template <class V, class I, class O, space S>
 template <class F>
 void sell_view<V, I, O, S>::entries_of(std::size_t c, int lane, F&& f) const {
   auto const wide = static_cast<std::size_t>(chunk);
@@ -325,51 +288,4 @@ void sell_view<V, I, O, S>::entries_of(std::size_t c, int lane, F&& f) const {
   }
 }
 
-template <class V, class I, class O, space S>
-csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& where) const {
-  auto const n = static_cast<std::size_t>(rows);
-  auto const apart = static_cast<std::size_t>(longs);
-  auto const wide = static_cast<std::size_t>(chunk);
-  csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory), {}, {});
-  for (std::size_t p = 0; p < places(); ++p)
-    c.row_ptr[static_cast<std::size_t>(row_at(p)) + 1] = static_cast<O>(len[p]);
-  for (std::size_t i = 0; i < apart; ++i)
-    c.row_ptr[static_cast<std::size_t>(long_row[i]) + 1] =
-        static_cast<O>(long_ptr[i + 1] - long_ptr[i]);
-  c.row_ptr[0] = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    c.row_ptr[i + 1] = static_cast<O>(c.row_ptr[i] + c.row_ptr[i + 1]);
-  c.col = array<I>(static_cast<std::size_t>(c.row_ptr[n]), where.memory);
-  c.val = array<V>(c.col.size(), where.memory);
-  int const parts = detail::parts_for(c.col.size() + n, where.threads);
-  detail::parallel(parts, [&](int part) {
-    if (places() != 0) {
-      std::size_t const end = detail::split_by_entries(step_ptr, chunks(), part + 1, parts);
-      for (std::size_t b = detail::split_by_entries(step_ptr, chunks(), part, parts); b < end; ++b)
-        for (int lane = 0; lane < rows_of(b); ++lane) {
-          std::size_t const place = b * wide + static_cast<std::size_t>(lane);
-          auto to = static_cast<std::size_t>(c.row_ptr[static_cast<std::size_t>(row_at(place))]);
-          entries_of(b, lane, [&](std::size_t p, I j) {
-            c.col[to] = j;
-            c.val[to++] = val[p];
-          });
-        }
-    }
-    if (apart != 0) {
-      std::size_t const end = detail::split_by_entries(long_ptr, apart, part + 1, parts);
-      for (std::size_t i = detail::split_by_entries(long_ptr, apart, part, parts); i < end; ++i) {
-        O const first = c.row_ptr[static_cast<std::size_t>(long_row[i])];
-        std::copy(long_col + long_ptr[i], long_col + long_ptr[i + 1], c.col.data() + first);
-        std::copy(long_val + long_ptr[i], long_val + long_ptr[i + 1], c.val.data() + first);
-      }
-    }
-  });
-  if (symmetric)
-    return detail::mirrored(c.view(), where);
-  return c;
-}
-
 } // namespace tulle
-
-#include "tulle/format/detail/sell_build.hpp" // from_csr and refill
-#include "tulle/format/detail/sell_check.hpp" // validate

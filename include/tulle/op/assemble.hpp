@@ -12,7 +12,7 @@
 /// behind.
 #pragma once
 #include "tulle/core/limited.hpp"
-#include "tulle/format/detail/compress.hpp"
+#include "tulle/op/detail/compress.hpp"
 
 #include <span>
 #include <type_traits>

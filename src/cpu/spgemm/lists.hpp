@@ -8,10 +8,9 @@
 // automatic is measured against. All add an entry's products in the order of A's row: the heap and
 // the sorts are stable, the table and the merge see one row of B after another.
 #pragma once
-#include "tulle/primitive/d_heap.hpp"
-
 #include "cpu/spgemm/rows.hpp"
 #include "kernel/primitive/network_sort.hpp"
+#include "primitive/d_heap.hpp"
 
 namespace tulle::simd::TULLE_ISA {
 namespace {

@@ -12,7 +12,7 @@
 // The coo goes by tiles, runs of equal rows in each: the first piece of a row is stored, the others
 // are added in order. The transpose scatters rows, then entries of the coo: scatter.hpp.
 #pragma once
-#include "tulle/format/detail/jds_sections.hpp"
+#include "tulle/format/detail/jds_base.hpp"
 
 #include "cpu/spmv/columns.hpp"
 #include "cpu/spmv/pieces.hpp"

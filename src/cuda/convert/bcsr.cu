@@ -3,6 +3,7 @@
 // csr to bcsr: the shape by a sample, as on the host; then eight lanes a block row, one for each of
 // its rows, count its blocks and fill them.
 #include "cuda/convert/blocks.cuh"
+#include "format/detail/bcsr_build.hpp"
 
 namespace tulle::simt {
 namespace {

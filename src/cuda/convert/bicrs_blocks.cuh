@@ -2,9 +2,8 @@
 
 // The blocks of cbicrs and vbicrs: runs of one part and place.
 #pragma once
-#include "tulle/format/detail/bicrs_blocks.hpp"
-
 #include "cuda/convert/bicrs_runs.cuh"
+#include "format/detail/bicrs_blocks.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -4,11 +4,10 @@
 // by the blocks they are in, and runs of each part put along the curve. As on the host, but for all
 // parts at once: runs are sorted by (part, place), and stay in the order of rows where those agree.
 #pragma once
-#include "tulle/format/detail/bicrs_parts.hpp"
-
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/bicrs_parts.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -6,6 +6,9 @@
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/convert/symmetric.cuh"
+#include "format/detail/bcsr_build.hpp"
+#include "format/detail/blocks.hpp"
+#include "format/detail/check_room.hpp"
 
 #include <functional>
 #include <limits>

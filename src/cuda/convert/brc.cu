@@ -5,6 +5,7 @@
 #include "tulle/format/brc.hpp"
 
 #include "cuda/convert/sorted_rows.cuh"
+#include "format/detail/brc_levels.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -5,6 +5,8 @@
 
 #include "cuda/convert/blocks.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/bsell_build.hpp"
+#include "format/detail/check_room.hpp"
 
 #include <memory>
 

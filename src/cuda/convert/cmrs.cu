@@ -6,6 +6,7 @@
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/strips.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
+#include "format/detail/csr5_tiles.hpp"
 
 namespace tulle::simt {
 namespace {

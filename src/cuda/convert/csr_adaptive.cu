@@ -5,6 +5,7 @@
 #include "tulle/format/csr_adaptive.hpp"
 
 #include "cuda/convert/convert.cuh"
+#include "format/detail/row_blocks.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -8,6 +8,8 @@
 #include "cuda/convert/symmetric.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/check_room.hpp"
+#include "format/detail/dia_convert.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -2,6 +2,8 @@
 
 // csr to ell: every row padded to the longest.
 #include "cuda/convert/padded.cuh"
+#include "format/detail/check_room.hpp"
+#include "format/detail/ell_build.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -5,6 +5,8 @@
 
 #include "cuda/convert/padded.cuh"
 #include "cuda/primitive/search.cuh"
+#include "format/detail/check_room.hpp"
+#include "format/detail/hyb_build.hpp"
 
 namespace tulle::simt {
 namespace {

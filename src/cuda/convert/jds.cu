@@ -2,6 +2,7 @@
 
 // csr to jds: rows sorted by length, then a thread each.
 #include "cuda/convert/jds_fill.cuh"
+#include "format/detail/jds_layout.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -3,6 +3,7 @@
 // csr to jds_csr: rows sorted by length; sections on the host, from how many rows are longer than
 // each length; then a thread a row.
 #include "cuda/convert/jds_fill.cuh"
+#include "format/detail/jds_layout.hpp"
 
 namespace tulle::simt {
 namespace {

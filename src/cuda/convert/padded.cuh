@@ -7,6 +7,7 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/convert/warp_transpose.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/ell_build.hpp"
 
 namespace tulle::simt {
 namespace {

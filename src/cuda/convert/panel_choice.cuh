@@ -2,12 +2,12 @@
 
 // Which rows and which columns of a csr stand together in panels.
 #pragma once
-#include "tulle/format/detail/panel_choice.hpp"
 #include "tulle/format/panels.hpp"
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/panel_choice.hpp"
 
 #include <algorithm>
 

@@ -7,6 +7,7 @@
 #include "tulle/format/panels.hpp"
 
 #include "cuda/convert/panel_choice.cuh"
+#include "format/detail/check_room.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "cuda/convert/convert.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/slices.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -5,6 +5,7 @@
 #include "cuda/convert/sell_rows.cuh"
 #include "cuda/convert/symmetric.cuh"
 #include "cuda/convert/warp_transpose.cuh"
+#include "format/detail/sell_build.hpp"
 
 #include <limits>
 

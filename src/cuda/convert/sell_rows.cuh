@@ -8,6 +8,8 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/lanes.hpp"
+#include "format/detail/sell_build.hpp"
 
 namespace tulle::simt {
 namespace {

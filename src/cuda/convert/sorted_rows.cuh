@@ -2,11 +2,11 @@
 
 // Rows of a csr by length, the longest first: what jds, jds_csr, jds_ell and brc begin with.
 #pragma once
-#include "tulle/format/detail/jds_sections.hpp"
-
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
 #include "cuda/sort_by_key.cuh"
+#include "format/detail/lanes.hpp"
+#include "format/detail/rows_by_length.hpp"
 
 namespace tulle::simt {
 namespace {

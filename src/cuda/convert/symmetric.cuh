@@ -2,9 +2,8 @@
 
 // Symmetric storage: whether a matrix equals its transpose, and its lower triangle.
 #pragma once
-#include "tulle/format/detail/symmetric.hpp"
-
 #include "cuda/convert/canonical.cuh"
+#include "format/detail/symmetric.hpp"
 
 namespace tulle::simt {
 

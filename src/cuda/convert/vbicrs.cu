@@ -4,6 +4,7 @@
 #include "tulle/format/vbicrs.hpp"
 
 #include "cuda/convert/bicrs_blocks.cuh"
+#include "format/detail/check_room.hpp"
 
 namespace tulle::simt {
 namespace {

@@ -25,6 +25,7 @@
 #include "cuda/primitive/warp.cuh"
 #include "cuda/scale.cuh"
 #include "cuda/workspace.cuh"
+#include "format/detail/csr5_tiles.hpp"
 
 #include <vector>
 

@@ -13,6 +13,7 @@
 #include "cuda/spmv/ell_rows.cuh"
 #include "cuda/spmv/parts.cuh"
 #include "cuda/spmv/rows.cuh"
+#include "format/detail/row_blocks.hpp"
 
 namespace tulle::simt {
 namespace {

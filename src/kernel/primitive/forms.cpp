@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/primitive/forms.hpp"
 
-#include "tulle/primitive/d_heap.hpp"
-
 #include "kernel/primitive/d_heap.hpp"
 #include "kernel/primitive/merge.hpp"
 #include "kernel/primitive/network_sort.hpp"
 #include "kernel/primitive/segmented.hpp"
 #include "kernel/primitive/set.hpp"
+#include "primitive/d_heap.hpp"
 
 namespace tulle::simd {
 namespace {

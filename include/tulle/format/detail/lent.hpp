@@ -4,6 +4,7 @@
 /// pointers, of the type wanted or of another integer of its width.
 #pragma once
 #include "tulle/core/narrow.hpp"
+#include "tulle/format/detail/check.hpp"
 #include "tulle/view/detail/contiguous.hpp"
 
 #include <cstddef>
@@ -114,12 +115,6 @@ private:
   T const* data_ = nullptr;
   std::size_t size_ = 0;
 };
-
-template <class O, class I>
-O check_sizes(char const* name, std::size_t pointers, I rows, std::size_t indices,
-              std::size_t values); // csr.hpp, as is
-template <class I>
-void check_shape(char const* name, I rows, I cols);
 
 /// Arrays of one line after the other; where only pointers were given, `ptr` says how long `index`
 /// and `val` are. Checked are the sizes that are known; returns the number of entries.
