@@ -109,14 +109,14 @@ struct lists_problem {
 };
 
 template <class K>
-simd::key_forms<K> const& key_forms_of(simd::forms const& all) {
+kernels::key_forms<K> const& key_forms_of(kernels::forms const& all) {
   if constexpr (sizeof(K) == 4)
     return all.key_int32;
   else
     return all.key_int64;
 }
 template <class V, class K>
-simd::pair_forms<K, V> const& pair_forms_of(simd::key_forms<K> const& all) {
+kernels::pair_forms<K, V> const& pair_forms_of(kernels::key_forms<K> const& all) {
   if constexpr (sizeof(V) == 4)
     return all.of_float;
   else
@@ -126,7 +126,7 @@ simd::pair_forms<K, V> const& pair_forms_of(simd::key_forms<K> const& all) {
 /// By the forms of the active instruction set.
 template <class V, class K>
 void by_simd(lists_problem<V, K> const& p, outcome<V, K>& o) {
-  simd::key_forms<K> const& forms = key_forms_of<K>(simd::forms_of(active_isa()));
+  kernels::key_forms<K> const& forms = key_forms_of<K>(kernels::forms_of(active_isa()));
   auto const lists = static_cast<std::int64_t>(p.lists());
   switch (p.function) {
   case primitive_function::merge:

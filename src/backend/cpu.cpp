@@ -11,14 +11,14 @@ namespace tulle {
 
 #define TULLE_CELLS_OF CPU
 #define TULLE_CELLS_CONVERT 0
-namespace simd::baseline {
+namespace kernels::baseline {
 #include "backend/cells.inc"
 }
 #ifdef __x86_64__
-namespace simd::avx2 {
+namespace kernels::avx2 {
 #include "backend/cells.inc"
 }
-namespace simd::avx512 {
+namespace kernels::avx512 {
 #include "backend/cells.inc"
 }
 #endif
@@ -29,10 +29,10 @@ namespace {
 
 kernel_row const& row_of(format f) {
 #ifdef __x86_64__
-  static kernel_row const* const sets[isa_count] = {simd::baseline::cells, simd::avx2::cells,
-                                                    simd::avx512::cells};
+  static kernel_row const* const sets[isa_count] = {kernels::baseline::cells, kernels::avx2::cells,
+                                                    kernels::avx512::cells};
 #else
-  static kernel_row const* const sets[isa_count] = {simd::baseline::cells};
+  static kernel_row const* const sets[isa_count] = {kernels::baseline::cells};
 #endif
   return sets[static_cast<std::size_t>(active_isa())][static_cast<std::size_t>(f)];
 }

@@ -11,10 +11,10 @@ namespace {
 /// The view with each array that is not empty where place(array, bytes) says.
 template <class F>
 std::unique_ptr<std::byte[]> moved(matrix_ref const& a, F place) {
-  auto const& ops = dispatch::ops(a.format, a.type);
+  auto const& ops = formats::ops(a.format, a.type);
   auto view = std::make_unique<std::byte[]>(ops.view_bytes);
   std::memcpy(view.get(), a.view, ops.view_bytes);
-  for (dispatch::array_of const& array : ops.arrays(view.get())) {
+  for (formats::array_of const& array : ops.arrays(view.get())) {
     void const* const to = array.n == 0 ? nullptr : place(array.data(), array.bytes());
     std::memcpy(const_cast<void*>(array.at), &to, sizeof to);
   }
@@ -49,7 +49,7 @@ device_matrix upload(matrix_ref a, device const& where) {
     fail(errc::unsupported, "upload: the %s is on a device already", name(a.format));
   if (!is_built(a.format, a.type))
     fail(errc::unsupported, "upload: %s is not built for %s", name(a.format), name(a.type));
-  dispatch::check_present("upload", a);
+  formats::check_present("upload", a);
   device_matrix d;
   d.where_ = where;
   d.view_ = moved(a, [&](void const* from, std::size_t bytes) {
@@ -69,11 +69,11 @@ device_matrix convert(device_ref const& a, layout const& to, device const& where
   if (!is_built(from.format, from.type) || !is_built(to.format, from.type))
     fail(errc::unsupported, "convert: %s to %s is not built for %s", name(from.format),
          name(to.format), name(from.type));
-  dispatch::check_present("convert", from);
+  formats::check_present("convert", from);
   if (from.space != space_of(where))
     fail(errc::unsupported, "convert: the %s is in %s memory, the policy is %s; see upload()",
          name(from.format), name(from.space), name(where.backend));
-  auto const& ops = dispatch::ops(to.format, from.type);
+  auto const& ops = formats::ops(to.format, from.type);
   auto const options = std::make_unique<std::byte[]>(ops.options_bytes);
   ops.options(to.options, options.get());
   backend_table const& there = device_table(where.backend);
@@ -122,7 +122,7 @@ any_matrix download(device_matrix const& a, cpu const& where) {
     detail::device_copy(arrays.back().data(), from, bytes, a.where());
     return arrays.back().data();
   });
-  auto const& ops = dispatch::ops(on_device.format, on_device.type);
+  auto const& ops = formats::ops(on_device.format, on_device.type);
   return on_device.format == format::csr ? ops.from_csr(view.get(), "", where)
                                          : ops.to_csr(view.get(), where);
 }

@@ -5,7 +5,7 @@
 #include "tulle/core/device_matrix.hpp"
 
 #include "backend/tables.hpp"
-#include "dispatch/format.hpp"
+#include "core/format_table.hpp"
 
 #include <exception>
 
@@ -36,7 +36,7 @@ struct device_maker {
   /// A matrix of that format and type whose view and arrays f(result, view) makes.
   template <class F>
   static device_matrix make(char const* op, format f, type_tag type, device const& where, F&& run) {
-    auto const& ops = dispatch::ops(f, type);
+    auto const& ops = formats::ops(f, type);
     device_matrix d;
     d.where_ = where;
     d.view_ = std::make_unique<std::byte[]>(ops.view_bytes);

@@ -17,7 +17,7 @@ outcome prepare(void const*, plan_view&, std::size_t& bytes) {
 }
 template <class V, class I, class O>
 outcome run(spmv_call const& c) {
-  reference_backend::spmv(*static_cast<V const*>(c.alpha),
+  kernels::reference::spmv(*static_cast<V const*>(c.alpha),
                           *static_cast<csr_view<V, I, O> const*>(c.a), c.plan->transposed,
                           static_cast<V const*>(c.x), *static_cast<V const*>(c.beta),
                           static_cast<V*>(c.y));
@@ -31,7 +31,7 @@ outcome prepare_dense(void const*, detail::dense_ref const&, detail::dense_ref c
 }
 template <class V, class I, class O>
 outcome run_dense(spmm_call const& k) {
-  reference_backend::spmm<V>(
+  kernels::reference::spmm<V>(
       *static_cast<V const*>(k.alpha), *static_cast<csr_view<V, I, O> const*>(k.a),
       k.plan->transposed,
       {static_cast<V const*>(k.b.data), k.b.rows, k.b.cols, k.b.row_stride, k.b.col_stride},

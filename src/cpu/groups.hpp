@@ -4,7 +4,7 @@
 #pragma once
 #include "tulle/dynamic/dynamic_view.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// The first group of each chunk, by entries and rows; those that are summed in pieces, from
@@ -32,4 +32,4 @@ void deal_groups(dynamic_view<V, I> const& a, std::int64_t chunks, std::int64_t*
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

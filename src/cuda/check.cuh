@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cuda_runtime.h>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 struct failure {
   outcome came_to;
@@ -28,7 +28,7 @@ inline void check(cudaError_t error, char const* call) {
                        call, cudaGetErrorString(error))};
 }
 /// TULLE_CUDA(cudaMemsetAsync, arguments...): the call, and a failure that names it.
-#define TULLE_CUDA(function, ...) ::tulle::simt::check(function(__VA_ARGS__), #function)
+#define TULLE_CUDA(function, ...) ::tulle::kernels::cuda::check(function(__VA_ARGS__), #function)
 
 /// For what a format's kernel does not do: refuse("csr5", "transposed products have no kernel").
 [[noreturn]] inline void refuse(char const* format, char const* why) {
@@ -71,4 +71,4 @@ private:
   int before_ = -1;
 };
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

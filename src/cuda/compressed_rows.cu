@@ -5,7 +5,7 @@
 #include "cuda/scale.cuh"
 #include "cuda/spmv/compressed.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 // us of a product, double, H200, groups / blocks / segments: fem 500000 142, 104, 147; poisson3d27
@@ -94,4 +94,4 @@ void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_
                           void*);
 TULLE_KERNEL_TYPES(TULLE_COMPRESSED_ROWS)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 
 #include "cuda/each.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// `to` = conj(from), which may be one. Along the lines in which `to` lies together.
@@ -26,4 +26,4 @@ void conjugate_dense(detail::dense_ref const& from, detail::dense_ref const& to,
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

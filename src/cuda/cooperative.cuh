@@ -6,7 +6,7 @@
 
 #include <cooperative_groups.h>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Like launch(), with blocks that are resident at once and may wait for each other.
 template <class... P, class... A>
@@ -33,4 +33,4 @@ std::size_t most_cooperative(void (*kernel)(P...), int threads) {
   return static_cast<std::size_t>(each) * static_cast<std::size_t>(of);
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

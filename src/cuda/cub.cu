@@ -4,7 +4,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 cudaStream_t as_stream(void* stream) {
@@ -70,4 +70,4 @@ TULLE_SORT_PAIRS(unsigned long long, unsigned)
 TULLE_SORT_PAIRS(unsigned long long, unsigned long long)
 TULLE_SORT_PAIRS(unsigned long long, ulonglong2)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

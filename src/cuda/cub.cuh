@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 // These use memory that the caller has. Where room is null, bytes becomes how much of it is wanted.
 
@@ -100,4 +100,4 @@ void sort_keys(I const* keys, I* sorted, std::size_t n, I most, void* stream) {
   });
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

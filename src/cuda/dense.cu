@@ -8,7 +8,7 @@
 #include "cuda/spmm/scale_dense.cuh"
 #include "cuda/types.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 using detail::dense_ref;
@@ -64,4 +64,4 @@ outcome copy_column_there(work_place const& at, value_kind kind, void* to, std::
   });
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -4,7 +4,7 @@
 #pragma once
 #include "backend/backend.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 outcome scale_there(work_place const& at, detail::value_kind kind, void const* beta,
                     detail::dense_ref const& c);
@@ -14,4 +14,4 @@ outcome copy_column_there(work_place const& at, detail::value_kind kind, void* t
                           std::size_t to_stride, void const* from, std::size_t from_stride,
                           std::size_t n);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 #include "cuda/primitive/warp.cuh"
 #include "cuda/workspace.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int each_threads = 256;
@@ -93,4 +93,4 @@ std::size_t fold(std::size_t n, void* stream, F const& f) {
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

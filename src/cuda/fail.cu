@@ -15,7 +15,7 @@ void fail(errc code, char const* format, ...) {
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  throw simt::failure{{outcome::refused, code, text}};
+  throw kernels::cuda::failure{{outcome::refused, code, text}};
 }
 
 } // namespace tulle

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// n / d, rounded up.
 template <class T>
@@ -118,7 +118,7 @@ __device__ inline void let_next_launch_begin() {
 #endif
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda
 
 // A cell calls the file's own prepare(view, plan), fill(view, plan) and
 // spmv(alpha, view, x, beta, y, plan, stream), all of internal linkage.

@@ -5,7 +5,7 @@
 #include "cuda/sort_by_key.cuh"
 #include "cuda/types.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 // H200, shares of the bound of csr, tiles of 4 steps / 8 / by descriptors of csr5 with 12: dense
@@ -213,4 +213,4 @@ void multiply_long(V alpha, long_rows<V, I, O> const& a, V const* x, V beta, V* 
                               void*);
 TULLE_KERNEL_TYPES(TULLE_LONG_ROWS)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

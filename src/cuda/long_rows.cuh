@@ -15,7 +15,7 @@
 #include "cuda/workspace.cuh"
 #include "format/detail/csr5_tiles.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 constexpr int long_steps = 4; // of a tile: so many entries of each lane of a warp
 
@@ -64,4 +64,4 @@ template <class V, class I, class O>
 void multiply_long(V alpha, long_rows<V, I, O> const& a, V const* x, V beta, V* y,
                    plan_view const& p, void* stream);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -10,7 +10,7 @@
 
 #include <cstdio>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 cudaStream_t as_stream(void* stream) {
@@ -204,8 +204,8 @@ constexpr backend_table table = {backend_version,
                                  dynamic};
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda
 
 extern "C" __attribute__((visibility("default"))) tulle::backend_table const* tulle_backend() {
-  return &tulle::simt::table;
+  return &tulle::kernels::cuda::table;
 }

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// to[k] = k, for all k below n.
 template <class O>
@@ -19,4 +19,4 @@ template <class I, class O>
 void order_by(I lines, O nnz, I const* key, O const* places, I* sorted, O* perm, void* room,
               std::size_t& bytes, void* stream);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

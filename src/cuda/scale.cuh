@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/instantiate.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int scale_threads = 256;
@@ -23,4 +23,4 @@ void scale(V beta, V* y, std::size_t n, void* stream) {
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

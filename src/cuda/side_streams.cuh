@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Work already on the stream ends before work on the side streams begins; work put on the stream
 /// after the destructor begins when theirs has ended.
@@ -86,4 +86,4 @@ private:
   bool used_[all] = {};
 };
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

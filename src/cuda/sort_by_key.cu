@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -206,4 +206,4 @@ TULLE_ORDER(std::int32_t, std::int64_t)
 TULLE_TURN(std::int32_t)
 TULLE_TURN(std::int64_t)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Whether key[0..nnz) does not decrease. Waits for the stream.
 template <class I, class O>
@@ -45,4 +45,4 @@ void sort_by_key(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O*
 template <class I>
 void order_by_count(std::size_t n, unsigned* count, I* order, void* stream);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

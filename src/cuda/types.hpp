@@ -14,4 +14,4 @@
 #define TULLE_KERNEL_TYPES(X, ...)                                                                 \
   TULLE_ALL_TYPES(TULLE_AS_IN_KERNELS, X __VA_OPT__(, ) __VA_ARGS__)
 #define TULLE_AS_IN_KERNELS(tag, V, I, O, X, ...)                                                  \
-  X(tag, ::tulle::simt::plain<V>, I, O __VA_OPT__(, ) __VA_ARGS__)
+  X(tag, ::tulle::kernels::cuda::plain<V>, I, O __VA_OPT__(, ) __VA_ARGS__)

@@ -7,7 +7,7 @@
 #include <complex>
 #include <type_traits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// std::complex<T> as a plain struct: the same layout, by [complex.numbers], but read and written
 /// at once, so it lies at a multiple of its size. The arithmetic is the cpu's (kernel/simd.hpp): a
@@ -139,4 +139,4 @@ __device__ bool is_nothing(V v) {
   return all_parts(v, [](auto part) { return is_nothing_part(part); });
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Pieces of a workspace, one after the other, each aligned.
 class carver {
@@ -107,4 +107,4 @@ private:
   cudaStream_t stream_;
 };
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

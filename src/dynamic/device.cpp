@@ -6,7 +6,7 @@
 #include "tulle/op/convert.hpp"
 
 #include "backend/tables.hpp"
-#include "dispatch/format.hpp"
+#include "core/format_table.hpp"
 #include "dynamic/sizes.hpp"
 #include "op/dense_operands.hpp"
 
@@ -275,8 +275,8 @@ void device_dynamic_csr<V, I, S>::merge(csr_there b) {
 template <class V, class I, space S>
 void device_dynamic_csr<V, I, S>::add_product(csr_there b, csr_there c, spgemm_options how) {
   state& s = get();
-  dispatch::check_present("add_product", matrix_ref(b));
-  dispatch::check_present("add_product", matrix_ref(c));
+  formats::check_present("add_product", matrix_ref(b));
+  formats::check_present("add_product", matrix_ref(c));
   if (b.cols != c.rows)
     fail(errc::shape_mismatch, "add_product: B is %lld x %lld but C is %lld x %lld",
          static_cast<long long>(b.rows), static_cast<long long>(b.cols),

@@ -8,7 +8,7 @@
 #include "tulle/core/machine.hpp"
 #include "tulle/core/types.hpp"
 
-#include "dispatch/format.hpp"
+#include "core/format_table.hpp"
 #include "dynamic/rows.hpp"
 #include "kernel/spmm.hpp"
 #include "op/dense_operands.hpp"
@@ -20,7 +20,7 @@ namespace tulle {
 
 #define TULLE_SPMM_DECLARE(tag, V, I, O) extern spmm_kernel const spmm_dynamic_csr_##tag;
 #define TULLE_SPMM_DECLARE_SET(set)                                                                \
-  namespace simd::set {                                                                            \
+  namespace kernels::set {                                                                            \
   TULLE_TYPES(TULLE_SPMM_DECLARE)                                                                  \
   }
 TULLE_SPMM_DECLARE_SET(baseline)
@@ -31,7 +31,7 @@ TULLE_SPMM_DECLARE_SET(avx512)
 
 namespace {
 
-#define TULLE_SPMM_ENTRY(tag, V, I, O, set) &simd::set::spmm_dynamic_csr_##tag,
+#define TULLE_SPMM_ENTRY(tag, V, I, O, set) &kernels::set::spmm_dynamic_csr_##tag,
 constexpr spmm_kernel const* spmm_table[isa_count][4] = {{TULLE_TYPES(TULLE_SPMM_ENTRY, baseline)},
 #ifdef __x86_64__
                                                          {TULLE_TYPES(TULLE_SPMM_ENTRY, avx2)},
@@ -60,7 +60,7 @@ void spmm(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   dynamic::with_csr(a, false, where, [&](csr_view<V, I, I> const& but_pending, cpu const&) {
     auto const* const first = reinterpret_cast<char const*>(c.data);
     if (written != 0 &&
-        dispatch::overlaps(dispatch::arrays_of(matrix_ref(but_pending)), first, first + written))
+        formats::overlaps(formats::arrays_of(matrix_ref(but_pending)), first, first + written))
       fail(errc::bad_structure, "spmm: C overlaps the arrays of A");
   });
   plan_view p;

@@ -9,7 +9,7 @@
 #include "tulle/core/types.hpp"
 
 #include "backend/cpu.hpp"
-#include "dispatch/format.hpp"
+#include "core/format_table.hpp"
 #include "dynamic/rows.hpp"
 #include "dynamic/sizes.hpp"
 #include "kernel/spmv.hpp"
@@ -22,7 +22,7 @@ namespace tulle {
 
 #define TULLE_DECLARE_CELL(tag, V, I, O) extern spmv_kernel const spmv_dynamic_csr_##tag;
 #define TULLE_DECLARE_SET(set)                                                                     \
-  namespace simd::set {                                                                            \
+  namespace kernels::set {                                                                            \
   TULLE_TYPES(TULLE_DECLARE_CELL)                                                                  \
   }
 TULLE_DECLARE_SET(baseline)
@@ -33,7 +33,7 @@ TULLE_DECLARE_SET(avx512)
 
 namespace {
 
-#define TULLE_CELL(tag, V, I, O, set) &simd::set::spmv_dynamic_csr_##tag,
+#define TULLE_CELL(tag, V, I, O, set) &kernels::set::spmv_dynamic_csr_##tag,
 constexpr spmv_kernel const* table[isa_count][4] = {{TULLE_TYPES(TULLE_CELL, baseline)},
 #ifdef __x86_64__
                                                     {TULLE_TYPES(TULLE_CELL, avx2)},
@@ -109,7 +109,7 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
   auto const with_csr = [&](csr_view<V, I, I> const& c, cpu const& rest) {
     if (none)
       return spmv(tulle::where(rest), alpha, c, x, beta, y);
-    if (dispatch::overlaps(dispatch::arrays_of(matrix_ref(c)), y.data(), y.data() + y.size()))
+    if (formats::overlaps(formats::arrays_of(matrix_ref(c)), y.data(), y.data() + y.size()))
       fail(errc::bad_structure, "spmv: y overlaps the arrays of A");
     p.done = a.pending_ptr ? &done : nullptr;
     run(*cpu_spmv(format::csr, type), &c, rest);

@@ -2,23 +2,9 @@
 
 // TULLE_INSTANTIATE_FORMAT(sell, every): the last line of src/format/sell.cpp, outside of every
 // namespace. It compiles the members of the owner and of its host view for each type that
-// formats.def names, and defines the format's row of the table in dispatch/format.hpp.
+// formats.def names, and defines the format's row of the table in core/format_table.hpp.
 #pragma once
-#include "dispatch/format.hpp"
-
-namespace tulle::dispatch {
-
-enum class format_types { every, basic };
-
-/// What formats.def says of each format.
-namespace promised {
-#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
-  inline constexpr format_types name = format_types::types;
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
-} // namespace promised
-
-} // namespace tulle::dispatch
+#include "core/format_table.hpp"
 
 #define TULLE_FORMAT_TYPES_every(X, name) TULLE_TYPES(X, name)
 #define TULLE_FORMAT_TYPES_basic(X, name) TULLE_TYPES(X, name) TULLE_BASIC_TYPES(X, name)
@@ -30,11 +16,13 @@ namespace promised {
 
 #define TULLE_INSTANTIATE_FORMAT(name, types)                                                      \
   namespace tulle {                                                                                \
-  static_assert(dispatch::promised::name == dispatch::format_types::types,                         \
+  static_assert(info(format::name).is_basic == detail::types,                                      \
                 "formats.def has another word for the types of " #name);                           \
   TULLE_FORMAT_TYPES_##types(TULLE_FORMAT_MEMBERS, name)                                           \
   }                                                                                                \
-  namespace tulle::dispatch {                                                                      \
+  namespace tulle::formats {                                                                      \
   extern format_ops const name##_ops[type_count];                                                  \
   format_ops const name##_ops[type_count] = {TULLE_FORMAT_TYPES_##types(TULLE_FORMAT_OPS, name)};  \
+  extern format_options const name##_options;                                                      \
+  format_options const name##_options = make_options<typename name<double, std::int32_t, std::int32_t>::options>();                         \
   }

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int chunks_per_thread = 16; // other numbers have not been measured
@@ -45,4 +45,4 @@ struct chunk_queue {
 };
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -11,7 +11,7 @@
 #define TULLE_STRING_(x) #x
 #define TULLE_STRING(x) TULLE_STRING_(x)
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -148,4 +148,4 @@ HWY_INLINE hn::TFromD<D> sum_of(D d, hn::Vec<D> v) {
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

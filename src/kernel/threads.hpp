@@ -9,7 +9,7 @@ namespace tulle::detail {
 void run_parallel(int parts, void* context, void (*body)(void*, int)); // of core/parallel.hpp
 }
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// f(part) for part in [0, parts), by as many threads; all have ended when it returns.
@@ -43,4 +43,4 @@ void parallel_each(std::int64_t n, std::int64_t piece, int threads, F const& f) 
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

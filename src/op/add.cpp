@@ -163,7 +163,7 @@ csr<V, I, O> add(where const& w, V alpha, csr_view<V, I, O> a, V beta, csr_view<
     a = sorted(a, a.is_canonical(w.as_cpu()), copy_a, space);
     b = sorted(b, b.is_canonical(w.as_cpu()), copy_b, space);
     if (w.backend == backend::reference)
-      return reference_backend::add(alpha, a, beta, b, w.memory);
+      return kernels::reference::add(alpha, a, beta, b, w.memory);
     if (o.method != add_method::automatic && o.method != add_method::merge)
       return add_by_rows(o.method, alpha, a, beta, b, w, space.taken());
     array<std::byte> memory;

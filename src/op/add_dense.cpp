@@ -28,7 +28,7 @@ void add(where const& w, V alpha, csr_view<V, I, O> a, V beta, dense_view<V> d) 
   if (overlaps(a, d.data, d.data + across + down + 1))
     fail(errc::bad_structure, "add: D overlaps the arrays of A");
   if (w.backend == backend::reference)
-    return reference_backend::add(alpha, a, beta, d);
+    return kernels::reference::add(alpha, a, beta, d);
   bool const by_rows = d.row_stride >= d.col_stride;
   std::size_t const lines = by_rows ? d.rows : d.cols;
   std::size_t const length = by_rows ? d.cols : d.rows;

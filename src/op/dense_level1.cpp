@@ -13,7 +13,7 @@
 namespace tulle::detail {
 namespace {
 
-using reference_backend::modulus;
+using kernels::reference::modulus;
 
 constexpr std::size_t grain = 1 << 15; // elements that a thread is started for
 
@@ -90,7 +90,7 @@ V dense_level1<V>::dot(where const& w, vector_view<V const> x, vector_view<V con
                        dense_dot_options options) {
   check_vectors("dot", x, y.data(), y.size());
   if (by_reference("dot", w))
-    return reference_backend::dot(x.data(), y.data(), x.size(), options.conjugate);
+    return kernels::reference::dot(x.data(), y.data(), x.size(), options.conjugate);
   vector_blocks const all = blocks_of(x.size(), w);
   return options.conjugate ? dot_blocks<true>(x.data(), y.data(), all)
                            : dot_blocks<false>(x.data(), y.data(), all);
@@ -104,7 +104,7 @@ void dense_level1<V>::axpy(where const& w, V alpha, vector_view<V const> x, vect
   if (x.size() != 0 && overlap(from, x.size() * sizeof(V), to, y.size() * sizeof(V)))
     fail(errc::bad_structure, "axpy: x and y overlap");
   if (by_reference("axpy", w))
-    return reference_backend::axpy(alpha, from, to, x.size());
+    return kernels::reference::axpy(alpha, from, to, x.size());
   if (alpha == V(0))
     return;
   blocks_of(x.size(), w).each([=](std::size_t first, std::size_t n) {
@@ -118,7 +118,7 @@ real_t<V> dense_level1<V>::norm1(where const& w, vector_view<V const> x) {
   check_vector("norm1", "x", x);
   V const* const from = x.data();
   if (by_reference("norm1", w))
-    return reference_backend::norm1(reference_backend::all_of(from, x.size()));
+    return kernels::reference::norm1(kernels::reference::all_of(from, x.size()));
   double const sum =
       blocks_of(x.size(), w).template sum<double>([=](std::size_t first, std::size_t n) {
         return sum_lanes<double>(
@@ -132,7 +132,7 @@ real_t<V> dense_level1<V>::norm2(where const& w, vector_view<V const> x) {
   check_vector("norm2", "x", x);
   V const* const from = x.data();
   if (by_reference("norm2", w))
-    return reference_backend::norm2(reference_backend::all_of(from, x.size()));
+    return kernels::reference::norm2(kernels::reference::all_of(from, x.size()));
   vector_blocks const all = blocks_of(x.size(), w);
   return static_cast<real_t<V>>(
       norm2_of([&](double scale) { return sum_of_squares(from, scale, all); },
@@ -143,7 +143,7 @@ template <class V>
 real_t<V> dense_level1<V>::norm_inf(where const& w, vector_view<V const> x) {
   check_vector("norm_inf", "x", x);
   if (by_reference("norm_inf", w))
-    return reference_backend::norm_inf(reference_backend::all_of(x.data(), x.size()));
+    return kernels::reference::norm_inf(kernels::reference::all_of(x.data(), x.size()));
   return largest(x.data(), blocks_of(x.size(), w));
 }
 

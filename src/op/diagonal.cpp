@@ -21,7 +21,7 @@ void diagonal(where const& w, csr_view<V, I, O> a, vector_view<V> d, std::int64_
   if (n != 0 && to == nullptr)
     fail(errc::bad_structure, "diagonal: d is null but has %zu entries", n);
   if (w.backend == backend::reference)
-    return reference_backend::diagonal(a, k, to, n);
+    return kernels::reference::diagonal(a, k, to, n);
   if (n == 0)
     return;
   std::size_t const first = k < 0 ? static_cast<std::size_t>(-k) : 0; // row of d's first element

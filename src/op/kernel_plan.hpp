@@ -7,7 +7,7 @@
 #include "tulle/op/convert.hpp"
 
 #include "backend/tables.hpp"
-#include "dispatch/format.hpp"
+#include "core/format_table.hpp"
 #include "op/known_pattern.hpp"
 #include "op/operands.hpp"
 
@@ -109,7 +109,7 @@ inline any_matrix csr_of(where const& w, matrix_ref const& m) {
 
 /// On a device comparing indices would have to wait.
 inline void check_place(char const* op, kernel_plan const& p, matrix_ref const& m) {
-  if (dispatch::place_of(m) != p.known.mark)
+  if (formats::place_of(m) != p.known.mark)
     fail(errc::bad_structure,
          "%s: the plan is for a %s whose indices are elsewhere on the device; see plan.rebind()",
          op, name(m.format));

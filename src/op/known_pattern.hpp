@@ -5,21 +5,21 @@
 #include "tulle/core/where.hpp"
 #include "tulle/op/detail/hub.hpp"
 
-#include "dispatch/arrays.hpp"
+#include "core/arrays.hpp"
 
 namespace tulle::detail {
 
 template <class View>
 known_pattern know(View const& a, int threads) {
-  dispatch::array_list const all(a);
-  return {dispatch::pattern_of(all, threads), dispatch::mark_of(all, a.serial)};
+  formats::array_list const all(a);
+  return {formats::pattern_of(all, threads), formats::mark_of(all, a.serial)};
 }
 
 /// errc::bad_structure for other indices than those known: all of them are read.
 template <class View>
 void check_pattern(char const* op, char const* operand, View const& a, known_pattern const& known,
                    int threads) {
-  if (dispatch::pattern_of(dispatch::array_list(a), threads) != known.pattern)
+  if (formats::pattern_of(formats::array_list(a), threads) != known.pattern)
     fail(errc::bad_structure,
          "%s: the plan is for another pattern than that of %s; see plan.rebind()", op, operand);
 }
@@ -29,7 +29,7 @@ void check_pattern(char const* op, char const* operand, View const& a, known_pat
 template <class View>
 void recognise(char const* op, char const* operand, View const& a, known_pattern& known,
                int threads) {
-  std::uint64_t const mark = dispatch::mark_of(dispatch::array_list(a), a.serial);
+  std::uint64_t const mark = formats::mark_of(formats::array_list(a), a.serial);
   if (mark == known.mark)
     return;
   check_pattern(op, operand, a, known, threads);

@@ -132,7 +132,7 @@ V dot_sparse(sparse_vector_view<V, I> x, sparse_vector_view<V, I> y, int threads
       }));
 }
 
-using reference_backend::modulus;
+using kernels::reference::modulus;
 
 template <class V, class I>
 real_t<V> largest(sparse_vector_view<V, I> x, int threads) {
@@ -166,7 +166,7 @@ template <class V, class I>
 V level1<V, I>::dot(where const& w, sparse_view x, vector_view<V const> y, dot_options options) {
   check_pair("dot", x, y.data(), y.size(), false);
   if (by_reference("dot", w))
-    return reference_backend::dot(x, y.data(), options.conjugate);
+    return kernels::reference::dot(x, y.data(), options.conjugate);
   return options.conjugate ? dot_dense<true>(x, y.data(), w.threads)
                            : dot_dense<false>(x, y.data(), w.threads);
 }
@@ -179,7 +179,7 @@ V level1<V, I>::dot(where const& w, sparse_view x, sparse_view y, dot_options op
   check_arrays("dot", "x", x);
   check_arrays("dot", "y", y);
   if (by_reference("dot", w))
-    return reference_backend::dot(x, y, options.conjugate);
+    return kernels::reference::dot(x, y, options.conjugate);
   return options.conjugate ? dot_sparse<true>(x, y, w.threads) : dot_sparse<false>(x, y, w.threads);
 }
 
@@ -188,7 +188,7 @@ void level1<V, I>::axpy(where const& w, V alpha, sparse_view x, vector_view<V> y
   V* const to = y.data();
   check_pair<V, I>("axpy", x, to, y.size(), true);
   if (by_reference("axpy", w))
-    return reference_backend::axpy(alpha, x, to);
+    return kernels::reference::axpy(alpha, x, to);
   if (alpha == V(0))
     return;
   each<true, V, I>(to, x, w.threads, [=](std::size_t k) { to[x.index[k]] += alpha * x.val[k]; });
@@ -199,7 +199,7 @@ void level1<V, I>::gather(where const& w, vector_view<V const> y, mutable_view x
   V const* const from = y.data();
   check_written("gather", x, from, y.size());
   if (by_reference("gather", w))
-    return reference_backend::gather(from, x);
+    return kernels::reference::gather(from, x);
   each<false, V, I>(from, x, w.threads, [=](std::size_t k) { x.val[k] = from[x.index[k]]; });
 }
 
@@ -208,7 +208,7 @@ void level1<V, I>::gather_zero(where const& w, vector_view<V> y, mutable_view x)
   V* const from = y.data();
   check_written<V, I>("gather_zero", x, from, y.size());
   if (by_reference("gather_zero", w))
-    return reference_backend::gather_zero(from, x);
+    return kernels::reference::gather_zero(from, x);
   each<true, V, I>(from, x, w.threads, [=](std::size_t k) {
     x.val[k] = from[x.index[k]];
     from[x.index[k]] = V(0);
@@ -220,7 +220,7 @@ void level1<V, I>::scatter(where const& w, sparse_view x, vector_view<V> y) {
   V* const to = y.data();
   check_pair<V, I>("scatter", x, to, y.size(), true);
   if (by_reference("scatter", w))
-    return reference_backend::scatter(x, to);
+    return kernels::reference::scatter(x, to);
   each<true, V, I>(to, x, w.threads, [=](std::size_t k) { to[x.index[k]] = x.val[k]; });
 }
 
@@ -230,7 +230,7 @@ void level1<V, I>::rotate(where const& w, mutable_view x, vector_view<V> y, real
   V* const to = y.data();
   check_written<V, I>("rotate", x, to, y.size());
   if (by_reference("rotate", w))
-    return reference_backend::rotate(x, to, c, s);
+    return kernels::reference::rotate(x, to, c, s);
   each<true, V, I>(to, x, w.threads, [=](std::size_t k) {
     V const a = x.val[k], b = to[x.index[k]];
     x.val[k] = c * a + s * b;
@@ -242,7 +242,7 @@ template <class V, class I>
 real_t<V> level1<V, I>::norm1(where const& w, sparse_view x) {
   check_arrays("norm1", "x", x);
   if (by_reference("norm1", w))
-    return reference_backend::norm1(x);
+    return kernels::reference::norm1(x);
   auto const n = static_cast<std::size_t>(x.nnz);
   double const sum = sum_chunks<double>(n, w.threads, [=](std::size_t first, std::size_t last) {
     return sum_terms<double>(first, last, [=](std::size_t k) { return double(modulus(x.val[k])); });
@@ -254,7 +254,7 @@ template <class V, class I>
 real_t<V> level1<V, I>::norm2(where const& w, sparse_view x) {
   check_arrays("norm2", "x", x);
   if (by_reference("norm2", w))
-    return reference_backend::norm2(x);
+    return kernels::reference::norm2(x);
   return static_cast<real_t<V>>(
       norm2_of([&](double scale) { return sum_of_squares(x, scale, w.threads); },
                [&] { return largest(x, w.threads); }));
@@ -264,7 +264,7 @@ template <class V, class I>
 real_t<V> level1<V, I>::norm_inf(where const& w, sparse_view x) {
   check_arrays("norm_inf", "x", x);
   if (by_reference("norm_inf", w))
-    return reference_backend::norm_inf(x);
+    return kernels::reference::norm_inf(x);
   return largest(x, w.threads);
 }
 
@@ -273,7 +273,7 @@ void level1<V, I>::add(where const& w, V alpha, sparse_view x, V beta, vector_vi
   V* const to = y.data();
   check_pair<V, I>("add", x, to, y.size(), true);
   if (by_reference("add", w))
-    return reference_backend::add(alpha, x, beta, to);
+    return kernels::reference::add(alpha, x, beta, to);
   if (beta == V(1))
     return axpy(w, alpha, x, y);
   std::size_t const n = y.size();

@@ -95,7 +95,7 @@ sparse_vector<V, I> level1_add<V, I>::add(where const& w, V alpha, sparse_vector
   array<V> val(bound, w.memory);
   add_scratch const scratch{room.data(), cols};
   clear_add_scratch(method, scratch);
-  std::size_t const n = plain ? reference_backend::add(alpha, x, beta, y, index.data(), val.data())
+  std::size_t const n = plain ? kernels::reference::add(alpha, x, beta, y, index.data(), val.data())
                               : add_row(method, a, b, index.data(), val.data(), scratch);
   return first_of(x.size, std::move(index), std::move(val), n, w.memory);
 }

@@ -82,7 +82,7 @@ void level1_rows<V, I, O>::dot(where const& w, csr_view<V, I, O> a, csr_view<V, 
     return;
   if (plain) {
     for (std::size_t i = 0; i < n; ++i)
-      to[i] = reference_backend::dot(row_of(a, i), row_of(b, i), options.conjugate);
+      to[i] = kernels::reference::dot(row_of(a, i), row_of(b, i), options.conjugate);
     return;
   }
 

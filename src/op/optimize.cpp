@@ -9,8 +9,8 @@
 #include "tulle/format/bcsr.hpp"
 #include "tulle/format/dia.hpp"
 
-#include "dispatch/format.hpp"
-#include "dispatch/short_offsets.hpp"
+#include "core/format_table.hpp"
+#include "core/short_offsets.hpp"
 #include "format/detail/bcsr_build.hpp"
 #include "format/detail/blocks.hpp"
 #include "format/detail/canonical.hpp"
@@ -22,6 +22,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace tulle {
 namespace {
@@ -49,61 +51,40 @@ struct experience {
   double convert;
 };
 
+/// By name: formats of the literature shelf need not be built.
+constexpr std::pair<std::string_view, experience> experiences[] = {
+    {"coo", {.95, .30, 2}},
+    {"csr", {.92, .44, 0}},
+    {"csc", {.86, .36, 8}},
+    {"csr5", {.87, .42, 3}},
+    {"sell", {.94, .47, 6}},
+    {"dia", {.98, .24, 20}},
+    {"ell", {.86, .40, 10}},
+    {"hyb", {.83, .45, 10}},
+    {"bcsr", {.90, .46, 10}},
+    {"bsell", {.80, .40, 15}},
+    {"cmrs", {.87, .58, 10}},
+    {"panels", {.75, .73, 40}},
+    {"scsr", {.47, .20, 40}},
+    {"jds", {.74, .57, 10}},
+    {"jds_csr", {.74, .50, 10}},
+    {"jds_ell", {.70, .44, 10}},
+    {"bicrs", {.60, .27, 10}},
+    {"cbicrs", {.48, .16, 15}},
+    {"vbicrs", {.71, .42, 20}},
+    {"acsr", {.55, .27, 5}},
+    {"csr_adaptive", {.78, .38, 5}},
+    {"brc", {.68, .41, 8}},
+    {"scoo", {.60, .60, 15}},
+    {"bcoo", {.70, .46, 10}},
+    {"bccoo", {.64, .31, 10}},
+    {"csr_pool", {.92, .44, 10}},
+};
+
 experience experience_of(format f) {
-  switch (f) {
-  case format::coo:
-    return {.95, .30, 2};
-  case format::csr:
-    return {.92, .44, 0};
-  case format::csc:
-    return {.86, .36, 8};
-  case format::csr5:
-    return {.87, .42, 3};
-  case format::sell:
-    return {.94, .47, 6};
-  case format::dia:
-    return {.98, .24, 20};
-  case format::ell:
-    return {.86, .40, 10};
-  case format::hyb:
-    return {.83, .45, 10};
-  case format::bcsr:
-    return {.90, .46, 10};
-  case format::bsell:
-    return {.80, .40, 15};
-  case format::cmrs:
-    return {.87, .58, 10};
-  case format::panels:
-    return {.75, .73, 40};
-  case format::scsr:
-    return {.47, .20, 40};
-  case format::jds:
-    return {.74, .57, 10};
-  case format::jds_csr:
-    return {.74, .50, 10};
-  case format::jds_ell:
-    return {.70, .44, 10};
-  case format::bicrs:
-    return {.60, .27, 10};
-  case format::cbicrs:
-    return {.48, .16, 15};
-  case format::vbicrs:
-    return {.71, .42, 20};
-  case format::acsr:
-    return {.55, .27, 5};
-  case format::csr_adaptive:
-    return {.78, .38, 5};
-  case format::brc:
-    return {.68, .41, 8};
-  case format::scoo:
-    return {.60, .60, 15};
-  case format::bcoo:
-    return {.70, .46, 10};
-  case format::bccoo:
-    return {.64, .31, 10};
-  case format::csr_pool:
-    return {.92, .44, 10};
-  }
+  for (auto const& [known, e] : experiences)
+    if (known == name(f))
+      return e;
   return {.9, .4, 15};
 }
 
@@ -238,7 +219,7 @@ struct triangle_layout {
 /// The bytes of dia's strays, which it keeps of both triangles.
 std::size_t stray_bytes(any_matrix const& m) {
   std::size_t bytes = 0;
-  for (dispatch::array_of const& a : dispatch::arrays_of(m.ref()))
+  for (formats::array_of const& a : formats::arrays_of(m.ref()))
     bytes += std::string_view(a.name).starts_with("stray_") ? a.bytes() : 0;
   return bytes;
 }
@@ -318,7 +299,7 @@ std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_opti
   where.workspace_limit = policy.workspace_limit; // so that a layout that passes it is left out
   std::vector<layout> among = o.among;
   if (among.empty()) {
-    among.assign(std::begin(all_formats), std::end(all_formats));
+    among.assign(core_formats.begin(), core_formats.end());
     among.emplace_back(format::dia, "shared=true");    // coefficients may repeat, and often do
     for (format const f : {format::dia, format::bcsr}) // where one triangle saves time
       among.emplace_back(f, "symmetric=true");
@@ -368,7 +349,7 @@ std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_opti
 /// the limit.
 template <class F>
 auto with_hub(matrix_ref a, cpu const& where, F&& f) {
-  dispatch::check_present("optimize", a);
+  formats::check_present("optimize", a);
   return detail::typed_memory("optimize", [&] {
     detail::limited const space("optimize", where);
     any_matrix csr;
@@ -376,7 +357,7 @@ auto with_hub(matrix_ref a, cpu const& where, F&& f) {
       csr = convert(a, format::csr, space.counted());
       a = csr.ref();
     }
-    return dispatch::with_short_offsets(a, space.counted(), [&](matrix_ref const& narrow) {
+    return formats::with_short_offsets(a, space.counted(), [&](matrix_ref const& narrow) {
       return visit(narrow.type, [&](auto types) {
         using T = decltype(types);
         return f(narrow.as<csr_view<typename T::value, typename T::index, typename T::offset>>(),

@@ -42,7 +42,7 @@ csr<V, I, O> select(char const* op, where const& w, csr_view<V, I, O> a, select_
   if (w.backend == backend::reference) {
     check_host_operand(op, a, w);
     canonical_operand<V, I, O> const from(op, a, w);
-    return reference_backend::select(from.view, kind, o.k, w.memory);
+    return kernels::reference::select(from.view, kind, o.k, w.memory);
   }
   return with_kind<I, V>(kind, o.k, [&](auto const& f) { return select_if(op, w, a, f); });
 }

@@ -7,7 +7,7 @@
 
 #include "tulle/op/detail/canonical_operand.hpp"
 
-#include "dispatch/arrays.hpp"
+#include "core/arrays.hpp"
 #include "op/operands.hpp"
 #include "reference/set_rows.hpp"
 
@@ -42,7 +42,7 @@ void check_row_conditions(where const& w, csr_view<V, I, O> const& a, V const* v
     fail(errc::bad_structure, "%s: b is null but has %zu entries", c.op, rows);
   if (overlap(c.values.data(), c.values.size_bytes(), val, val_bytes))
     fail(errc::bad_structure, "%s: the given values overlap those of A", c.op);
-  if (dispatch::overlaps(dispatch::array_list(a), c.b.data(), c.b.data() + rows))
+  if (formats::overlaps(formats::array_list(a), c.b.data(), c.b.data() + rows))
     fail(errc::bad_structure, "%s: b overlaps the arrays of A", c.op);
   if (overlap(c.values.data(), c.values.size_bytes(), c.b.data(), rows * sizeof(V)) ||
       overlap(c.rows.data(), c.rows.size_bytes(), c.b.data(), rows * sizeof(V)))
@@ -109,7 +109,7 @@ void set_rows(where const& w, csr_view<V, I, O> a, V* val, row_conditions<V, I> 
         check_diagonal(a, i, c);
     });
   if (w.backend == backend::reference)
-    return reference_backend::set_rows(a, val, set.data(), value.data(), c);
+    return kernels::reference::set_rows(a, val, set.data(), value.data(), c);
   V* const b = c.has_values ? c.b.data() : nullptr;
   each_row([&](std::size_t i) {
     O const end = a.row_ptr[i + 1];

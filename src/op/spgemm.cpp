@@ -6,7 +6,7 @@
 #include "tulle/core/limited.hpp"
 #include "tulle/op/convert.hpp"
 
-#include "dispatch/format.hpp"
+#include "core/format_table.hpp"
 #include "op/spgemm_esc.hpp"
 #include "op/spgemm_operands.hpp"
 #include "op/spgemm_plan.hpp"
@@ -53,7 +53,7 @@ csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, sp
     check_product(a, b, w);
     product_operands<V, I, O> const from(a, b, which_canonical(a, b, w), w, taken);
     if (w.backend == backend::reference)
-      return reference_backend::spgemm(from.a, from.b, w.memory);
+      return kernels::reference::spgemm(from.a, from.b, w.memory);
     if (o.method == spgemm_method::global_esc)
       return by_global_esc(from, o, w, nullptr);
     auto const s = make_stages(from.a, from.b, o, w, from.room());
@@ -83,7 +83,7 @@ public:
     std::string const rows = std::string("cpu/") + name(active_isa()) + " csr, rows: ";
     csr<V, I, O> c;
     if (w.backend == backend::reference) {
-      c = reference_backend::spgemm(from.a, from.b, w.memory);
+      c = kernels::reference::spgemm(from.a, from.b, w.memory);
       path = "reference csr";
     } else if (o.method == spgemm_method::global_esc) {
       c = by_global_esc(from, o, w, &path);
@@ -119,7 +119,7 @@ public:
     if (stages_)
       return stages_->fill(&from.a, &from.b, c.row_ptr.data(), c.col.data(), c.val.data(), true);
     if (where.backend == backend::reference) {
-      csr<V, I, O> const again = reference_backend::spgemm(from.a, from.b, where.memory);
+      csr<V, I, O> const again = kernels::reference::spgemm(from.a, from.b, where.memory);
       std::copy(again.val.begin(), again.val.end(), c.val.begin());
       return;
     }
@@ -160,7 +160,7 @@ void detail::check_product_operands(matrix_ref const& a, matrix_ref const& b, wh
     if (m->space != space_of(w))
       fail(errc::unsupported, "spgemm: %s is in %s memory, the policy is %s; see upload()", which,
            name(m->space), name(w.backend));
-    dispatch::check_present("spgemm", *m);
+    formats::check_present("spgemm", *m);
   }
   if (a.type != b.type)
     fail(errc::unsupported, "spgemm: A is of %s and %s of %s", name(a.type), second, name(b.type));

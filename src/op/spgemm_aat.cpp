@@ -61,7 +61,7 @@ csr<V, I, O> multiply(where const& w, csr_view<V, I, O> const& a, aat_options co
   limited space("spgemm_aat", to);
   csr<V, I, O> const other = transpose(space.rest(where(space.counted())), from.a);
   if (w.backend == backend::reference) {
-    csr<V, I, O> c = reference_backend::spgemm(from.a, other.view(), w.memory);
+    csr<V, I, O> c = kernels::reference::spgemm(from.a, other.view(), w.memory);
     return o.upper_only ? upper_of(std::move(c), w) : c;
   }
   if (!o.upper_only)

@@ -178,7 +178,7 @@ class device_product final : public spgemm_plan::state {
 public:
   device_product(tulle::where const& w, matrix_ref const& a, matrix_ref const& b, spgemm_options o)
       : state(w, o), kernel_(check_product(w.as_device(), a, b)), a_(a), b_(b),
-        place_a_(dispatch::place_of(a)), place_b_(dispatch::place_of(b)) {
+        place_a_(formats::place_of(a)), place_b_(formats::place_of(b)) {
     device const on = w.as_device();
     product_request request;
     request.method = o.method;
@@ -208,8 +208,8 @@ public:
           a_.rows, a_.cols, a_.nnz, b_.rows, b_.cols, b_.nnz, a.rows, a.cols, a.nnz, b.rows, b.cols,
           b.nnz);
     // Comparing indices would have to wait for the device.
-    bool const has_a = dispatch::place_of(a) == place_a_;
-    if (!has_a || dispatch::place_of(b) != place_b_)
+    bool const has_a = formats::place_of(a) == place_a_;
+    if (!has_a || formats::place_of(b) != place_b_)
       fail(
           errc::bad_structure,
           "spgemm: the plan is for %s whose indices are elsewhere on the device; see plan.rebind()",

@@ -79,7 +79,7 @@ void fill_by_global_esc(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b, 
   auto const expand = [&](std::size_t first, std::size_t last) {
     std::size_t at = 0;
     for (std::size_t i = first; i < last; ++i)
-      reference_backend::products_of_row(a, b, static_cast<I>(i), [&](std::size_t j, V term) {
+      kernels::reference::products_of_row(a, b, static_cast<I>(i), [&](std::size_t j, V term) {
         row[at] = static_cast<I>(i - first);
         col[at] = static_cast<I>(j);
         val[at++] = term;

@@ -4,7 +4,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
-#include "dispatch/spgemm.hpp"
+#include "backend/cpu_spgemm.hpp"
 #include "format/detail/canonical.hpp"
 #include "op/known_pattern.hpp"
 #include "op/spgemm_stages.hpp"
@@ -116,7 +116,7 @@ std::unique_ptr<spgemm_stages> make_stages(csr_view<V, I, O> const& a, csr_view<
                                            spgemm_options const& o, where const& w,
                                            spgemm_room const& room, O const* first = nullptr) {
   return std::make_unique<spgemm_stages>(
-      dispatch::cpu_spgemm(active_isa(), type_of<V, I, O>::value),
+      formats::cpu_spgemm(active_isa(), type_of<V, I, O>::value),
       spgemm_sizes{static_cast<std::size_t>(a.rows), static_cast<std::size_t>(b.rows),
                    static_cast<std::size_t>(a.nnz), sizeof(V), sizeof(I), first},
       &a, &b, o, w, room);

@@ -38,11 +38,11 @@ void check_operands(spmv_operand a, value_kind kind, dense_ref const& b, dense_r
   if (kind_of_type(m.type) != kind)
     fail(errc::unsupported, "%s: A is %s but B and C hold another type", op, name(m.type));
   detail::check_built(op, m);
-  dispatch::check_present(op, m);
+  formats::check_present(op, m);
   std::size_t const bytes =
       detail::check_dense(op, a.transposed, m.rows, m.cols, bytes_of(kind), b, c);
   auto const* const first = static_cast<char const*>(c.data);
-  if (bytes != 0 && dispatch::overlaps(dispatch::arrays_of(m), first, first + bytes))
+  if (bytes != 0 && formats::overlaps(formats::arrays_of(m), first, first + bytes))
     fail(errc::bad_structure, "%s: C overlaps the arrays of A", op);
 }
 
@@ -158,9 +158,9 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
   if (s.kernel && s.kernel->fill)
     tulle::check(s.kernel->fill(m.view, b, s.view), "spmm");
   if (!s.is_host())
-    s.known.mark = dispatch::place_of(m);
+    s.known.mark = formats::place_of(m);
   else if (!s.column) // which knows for itself
-    s.known.pattern = dispatch::pattern_of(dispatch::arrays_of(m), s.view.threads);
+    s.known.pattern = formats::pattern_of(formats::arrays_of(m), s.view.threads);
   state_ = new state(std::move(s));
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -176,7 +176,7 @@ void spmm_plan::check_operand(spmv_operand a) {
   if (s.column)
     a.transposed ? s.column->check(transposed(a.matrix)) : s.column->check(a.matrix);
   else if (s.is_host() &&
-           dispatch::pattern_of(dispatch::arrays_of(a.matrix), s.view.threads) != s.known.pattern)
+           formats::pattern_of(formats::arrays_of(a.matrix), s.view.threads) != s.known.pattern)
     detail::fail_other_pattern("spmm", a.matrix.format);
 }
 

@@ -27,7 +27,7 @@ using detail::spmv_operand;
 using detail::value_kind;
 using detail::with_value;
 
-void check(spmv_operand a, dispatch::array_list const& arrays, value_kind kind, void const* x,
+void check(spmv_operand a, formats::array_list const& arrays, value_kind kind, void const* x,
            std::size_t x_size, void const* y, std::size_t y_size) {
   matrix_ref const& m = a.matrix;
   char const* const op = a.transposed ? "spmv (transposed)" : "spmv";
@@ -35,7 +35,7 @@ void check(spmv_operand a, dispatch::array_list const& arrays, value_kind kind, 
   std::size_t const out = a.transposed ? m.cols : m.rows;
   if (kind_of_type(m.type) != kind)
     fail(errc::unsupported, "%s: A is %s but the vectors hold another type", op, name(m.type));
-  dispatch::check_present(op, m, arrays);
+  formats::check_present(op, m, arrays);
   if (x_size != in)
     fail(errc::shape_mismatch, "%s: x has %zu entries but A has %zu %s", op, x_size, in,
          a.transposed ? "rows" : "columns");
@@ -49,7 +49,7 @@ void check(spmv_operand a, dispatch::array_list const& arrays, value_kind kind, 
   std::size_t const y_bytes = y_size * bytes_of(kind);
   if (y_size != 0 && x_size != 0 && overlap(x, x_size * bytes_of(kind), y, y_bytes))
     fail(errc::bad_structure, "%s: x and y overlap", op);
-  if (dispatch::overlaps(arrays, y, static_cast<char const*>(y) + y_bytes))
+  if (formats::overlaps(arrays, y, static_cast<char const*>(y) + y_bytes))
     fail(errc::bad_structure, "%s: y overlaps the arrays of A", op);
 }
 
@@ -101,9 +101,9 @@ std::size_t prepare(spmv_plan::state& s, where const& w, spmv_operand a, spmv_op
 
 // Arrays that are not those of the last call: whether the plan holds for them as well.
 void recognise_arrays(spmv_plan::state& s, std::size_t workspace, matrix_ref const& m,
-                      dispatch::array_list const& arrays, std::uint64_t mark) {
+                      formats::array_list const& arrays, std::uint64_t mark) {
   if (s.view.one_pattern) {
-    if (dispatch::pattern_of(arrays, s.view.threads) != s.known.pattern)
+    if (formats::pattern_of(arrays, s.view.threads) != s.known.pattern)
       detail::fail_other_pattern("spmv", m.format);
   } else {
     // Its workspace is as large as this matrix wants it, and what was found once holds for it: a
@@ -148,7 +148,7 @@ void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
   matrix_ref const& m = a.matrix;
   detail::check_built("spmv", m);
   detail::check_space("spmv", m, w.backend);
-  dispatch::check_present("spmv", m);
+  formats::check_present("spmv", m);
   check_method(a, o.method);
   auto made = std::make_unique<state>();
   state& s = *made;
@@ -163,11 +163,11 @@ void spmv_plan::make(where const& w, spmv_operand a, spmv_options o) {
   } else {
     path_ = detail::path_through_csr(s);
   }
-  dispatch::array_list const arrays = dispatch::arrays_of(m);
+  formats::array_list const arrays = formats::arrays_of(m);
   if (s.is_host())
-    s.known = {dispatch::pattern_of(arrays, s.view.threads), dispatch::mark_of(arrays, m.serial)};
+    s.known = {formats::pattern_of(arrays, s.view.threads), formats::mark_of(arrays, m.serial)};
   else
-    s.known.mark = dispatch::place_of(m);
+    s.known.mark = formats::place_of(m);
   state_ = made.release();
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -178,11 +178,11 @@ void spmv_plan::check_operand(spmv_operand a) {
   detail::check_built("spmv", a.matrix);
   detail::check_same_shape("spmv", s, a);
   detail::check_space("spmv", a.matrix, s.where.backend);
-  dispatch::array_list const arrays = dispatch::arrays_of(a.matrix);
-  dispatch::check_present("spmv", a.matrix, arrays);
+  formats::array_list const arrays = formats::arrays_of(a.matrix);
+  formats::check_present("spmv", a.matrix, arrays);
   if (!s.is_host())
     detail::check_place("spmv", s, a.matrix);
-  else if (dispatch::pattern_of(arrays, s.view.threads) != s.known.pattern)
+  else if (formats::pattern_of(arrays, s.view.threads) != s.known.pattern)
     detail::fail_other_pattern("spmv", a.matrix.format);
 }
 
@@ -206,7 +206,7 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
           spmv_options o) {
   matrix_ref const& m = a.matrix;
   check_built("spmv", m);
-  dispatch::array_list const arrays = dispatch::arrays_of(m);
+  formats::array_list const arrays = formats::arrays_of(m);
   check(a, arrays, kind, x, x_size, y, y_size);
   check_method(a, o.method);
   std::optional<plan_turn> turn;
@@ -250,7 +250,7 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
   spmv_plan::state& s = plan->get();
   if (!s.is_host()) {
     check_place("spmv", s, m);
-  } else if (std::uint64_t const mark = dispatch::mark_of(arrays, m.serial); mark != s.known.mark) {
+  } else if (std::uint64_t const mark = formats::mark_of(arrays, m.serial); mark != s.known.mark) {
     if (s.kernel)
       recognise_arrays(s, plan->bytes(), m, arrays, mark);
   }

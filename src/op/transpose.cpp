@@ -75,7 +75,7 @@ csr<V, I, O> transpose(where const& w, csr_view<V, I, O> a, transpose_options o)
   check_operand("transpose", "A", a, w);
   return typed_memory("transpose", [&] {
     if (w.backend == backend::reference) {
-      auto t = reference_backend::transpose(a, w.memory);
+      auto t = kernels::reference::transpose(a, w.memory);
       if (o.conjugate)
         conjugate_all(t);
       return t;

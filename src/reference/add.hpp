@@ -5,7 +5,7 @@
 #include "tulle/format/csr.hpp"
 #include "tulle/view/dense.hpp"
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 /// Calls f(column, k, l) for each place of a row of C, k and l the entries of A and B there, or -1.
 template <class V, class I, class O, class F>
@@ -56,4 +56,4 @@ void add(V alpha, csr_view<V, I, O> const& a, V beta, dense_view<V> d) {
   }
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

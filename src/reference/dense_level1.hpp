@@ -4,7 +4,7 @@
 #pragma once
 #include "reference/level1.hpp"
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 template <class V>
 V dot(V const* x, V const* y, std::size_t n, bool conjugate) {
@@ -26,4 +26,4 @@ sparse_vector_view<V, std::int64_t> all_of(V const* x, std::size_t n) {
   return {unchecked, static_cast<std::int64_t>(n), static_cast<std::int64_t>(n), nullptr, x};
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

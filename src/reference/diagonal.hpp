@@ -4,7 +4,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 template <class V, class I, class O>
 void diagonal(csr_view<V, I, O> const& a, std::int64_t k, V* d, std::size_t n) {
@@ -16,4 +16,4 @@ void diagonal(csr_view<V, I, O> const& a, std::int64_t k, V* d, std::size_t n) {
         d[k >= 0 ? i : a.col[p]] += a.val[p];
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

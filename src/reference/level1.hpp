@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 template <class V>
 V conjugate_if(bool conjugate, V v) {
@@ -142,4 +142,4 @@ std::size_t add(V alpha, sparse_vector_view<V, I> x, V beta, sparse_vector_view<
   return n;
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

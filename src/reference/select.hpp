@@ -4,7 +4,7 @@
 #pragma once
 #include "tulle/op/select.hpp"
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 template <class V>
 bool is_of_kind(select_kind kind, std::int64_t above, std::int64_t k, V v) {
@@ -51,4 +51,4 @@ csr<V, I, O> select(csr_view<V, I, O> const& a, select_kind kind, std::int64_t d
   return c;
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

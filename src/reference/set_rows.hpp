@@ -4,7 +4,7 @@
 #pragma once
 #include "tulle/op/set_rows.hpp"
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 /// set[i]: row i is to be set; value[i] is its x, of set rows alone. b and value may be null.
 template <class V, class I, class O>
@@ -34,4 +34,4 @@ void set_rows(csr_view<V, I, O> const& a, V* val, std::uint8_t const* set, V con
   }
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <complex>
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 template <class V>
 V times(V a, V b) {
@@ -60,4 +60,4 @@ csr<V, I, O> spgemm(csr_view<V, I, O> const& a, csr_view<V, I, O> const& b,
   return c;
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

@@ -5,7 +5,7 @@
 #include "tulle/format/csr.hpp"
 #include "tulle/view/dense.hpp"
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 template <class V, class I, class O>
 void spmm(V alpha, csr_view<V, I, O> const& a, bool transposed, dense_view<V const> b, V beta,
@@ -24,4 +24,4 @@ void spmm(V alpha, csr_view<V, I, O> const& a, bool transposed, dense_view<V con
     }
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

@@ -4,7 +4,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 template <class V, class I, class O>
 void spmv(V alpha, csr_view<V, I, O> const& a, bool transposed, V const* x, V beta, V* y) {
@@ -26,4 +26,4 @@ void spmv(V alpha, csr_view<V, I, O> const& a, bool transposed, V const* x, V be
   }
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

@@ -4,7 +4,7 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
-namespace tulle::reference_backend {
+namespace tulle::kernels::reference {
 
 template <class V, class I, class O>
 csr<V, I, O> transpose(csr_view<V, I, O> const& a, std::pmr::memory_resource* memory) {
@@ -26,4 +26,4 @@ csr<V, I, O> transpose(csr_view<V, I, O> const& a, std::pmr::memory_resource* me
   return t;
 }
 
-} // namespace tulle::reference_backend
+} // namespace tulle::kernels::reference

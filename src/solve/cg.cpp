@@ -22,7 +22,7 @@
 #include "tulle/core/parallel.hpp"
 #include "tulle/op/convert.hpp"
 
-#include "dispatch/format.hpp"
+#include "core/format_table.hpp"
 #include "op/operands.hpp"
 #include "solve/vector.hpp"
 
@@ -75,7 +75,7 @@ void check(value_kind kind, matrix_ref const& m, void const* b, std::size_t b_si
     fail(errc::unsupported, "cg: A is %s but the vectors hold another type", name(m.type));
   if (!is_built(m.format, m.type))
     fail(errc::unsupported, "cg: %s is not built for %s", name(m.format), name(m.type));
-  dispatch::check_present("cg", m);
+  formats::check_present("cg", m);
   if (m.rows != m.cols)
     fail(errc::shape_mismatch, "cg: A is %zu x %zu, not square", m.rows, m.cols);
   if (b_size != m.rows)
@@ -89,7 +89,7 @@ void check(value_kind kind, matrix_ref const& m, void const* b, std::size_t b_si
   std::size_t const bytes = checked_mul(x_size, detail::bytes_of(kind), "cg: x");
   if (bytes != 0 && detail::overlap(b, bytes, x, bytes))
     fail(errc::bad_structure, "cg: b and x overlap");
-  if (dispatch::overlaps(dispatch::arrays_of(m), x, static_cast<char const*>(x) + bytes))
+  if (formats::overlaps(formats::arrays_of(m), x, static_cast<char const*>(x) + bytes))
     fail(errc::bad_structure, "cg: x overlaps the arrays of A");
   if (!(options.tolerance >= 0 && std::isfinite(options.tolerance)))
     fail(errc::bad_structure, "cg: the tolerance is %g, expected a number that is not negative",

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int threads = 128;
@@ -272,4 +272,4 @@ TEST(cuda_primitive, searches_find_what_the_library_does) {
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -20,7 +20,7 @@ protected:
     if (!has(GetParam()))
       GTEST_SKIP() << "this processor does not run " << name(GetParam());
   }
-  static simd::forms const& forms() { return simd::forms_of(GetParam()); }
+  static kernels::forms const& forms() { return kernels::forms_of(GetParam()); }
 };
 INSTANTIATE_TEST_SUITE_P(primitive, simd_sets,
                          testing::Values(isa::baseline, isa::avx2, isa::avx512),
@@ -39,7 +39,7 @@ void expect_near(std::vector<V> const& got, V const* want, std::size_t count, st
 }
 
 template <class V>
-void check_sums(simd::sum_forms<V> const& f) {
+void check_sums(kernels::sum_forms<V> const& f) {
   for (std::size_t const length : lengths()) {
     auto const n = static_cast<std::int64_t>(length);
     double const near = tolerance<V>(length);
@@ -125,7 +125,7 @@ bool same(std::vector<V> const& a, std::vector<V> const& b) {
 }
 
 template <class K, class V>
-void check_sorted_pairs(simd::pair_forms<K, V> const& f, std::vector<K> const& in) {
+void check_sorted_pairs(kernels::pair_forms<K, V> const& f, std::vector<K> const& in) {
   std::size_t const n = in.size();
   std::vector<V> const at = positions<V>(n, 0);
   std::vector<std::size_t> order(n);
@@ -146,7 +146,7 @@ void check_sorted_pairs(simd::pair_forms<K, V> const& f, std::vector<K> const& i
 }
 
 template <class K>
-void check_sort(simd::key_forms<K> const& f) {
+void check_sort(kernels::key_forms<K> const& f) {
   for (std::size_t const n : lengths(512))
     for (shape const s : all_shapes) {
       std::vector<K> const in = keys<K>(s, n);
@@ -203,7 +203,7 @@ struct batch {
 };
 
 template <class K, class V>
-void check_merged_pairs(simd::pair_forms<K, V> const& f, batch<K> const& c) {
+void check_merged_pairs(kernels::pair_forms<K, V> const& f, batch<K> const& c) {
   std::vector<V> const av = positions<V>(c.a.size(), 0);
   std::vector<V> const bv = positions<V>(c.b.size(), static_cast<int>(c.a.size()));
   std::vector<K> got(c.want.size());
@@ -218,7 +218,7 @@ void check_merged_pairs(simd::pair_forms<K, V> const& f, batch<K> const& c) {
 }
 
 template <class K>
-void check_merge(simd::key_forms<K> const& f) {
+void check_merge(kernels::key_forms<K> const& f) {
   for (std::size_t const longest : lengths())
     for (shape const s : {shape::random, shape::few, shape::equal, shape::sorted, shape::extreme}) {
       batch<K> const c(s, longest, longest > 300 ? 4 : 12);
@@ -238,7 +238,7 @@ TEST_P(simd_sets, merges_of_many_lists_are_stable) {
 }
 
 template <class I>
-void check_intersection(simd::key_forms<I> const& f) {
+void check_intersection(kernels::key_forms<I> const& f) {
   for (std::size_t const na : lengths())
     for (std::size_t const nb : {std::size_t(0), na / 100, na / 3, na, na + 7, 80 * na % 5000})
       for (unsigned const gap : {1u, 2u, 9u}) {
@@ -264,10 +264,10 @@ TEST_P(simd_sets, intersections_agree) {
 }
 
 template <class K>
-void check_heap(simd::heap_forms<K> const& f) {
+void check_heap(kernels::heap_forms<K> const& f) {
   for (std::size_t const n : lengths())
     for (shape const s : all_shapes)
-      for (simd::heap_sort<K> const sort : {f.d2, f.d4, f.d5, f.d8, f.d16, f.d32, f.d64}) {
+      for (kernels::heap_sort<K> const sort : {f.d2, f.d4, f.d5, f.d8, f.d16, f.d32, f.d64}) {
         std::vector<K> want = keys<K>(s, n);
         std::vector<K> got(n);
         std::vector<K> room(n + 64);

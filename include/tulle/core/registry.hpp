@@ -7,12 +7,15 @@
 #include "tulle/core/space.hpp"
 #include "tulle/core/types.hpp"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <string_view>
 #include <tuple>
 
 namespace tulle {
 
-#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
+#define TULLE_FORMAT(name, ...)                                                      \
   template <class V, class I, class O>                                                             \
   struct name;                                                                                     \
   template <class V, class I, class O, space S>                                                    \
@@ -21,26 +24,79 @@ namespace tulle {
 #undef TULLE_FORMAT
 
 enum class format : std::uint8_t {
-#define TULLE_FORMAT(name, types, spmv, spmm) name,
+#define TULLE_FORMAT(name, ...) name,
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 };
 
-inline constexpr format all_formats[] = {
-#define TULLE_FORMAT(name, types, spmv, spmm) format::name,
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
+enum class shelf : std::uint8_t {
+  core,       ///< formats that carry the speed
+  literature, ///< formats to be studied and measured
+  internal,   ///< parts of the library; all_formats leaves them out
 };
-inline constexpr std::size_t format_count = sizeof(all_formats) / sizeof(all_formats[0]);
 
-constexpr char const* name(format f) {
-  constexpr char const* names[] = {
-#define TULLE_FORMAT(name, types, spmv, spmm) #name,
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
-  };
-  return names[static_cast<std::size_t>(f)];
+/// What formats.def says of a format.
+struct format_info {
+  char const* name;
+  tulle::shelf shelf;
+  bool is_basic;       ///< built for TULLE_BASIC_TYPES too
+  unsigned spmv, spmm; ///< backends with a kernel of its own: see has_spmv(), has_spmm()
+};
+
+namespace detail {
+
+enum format_types : bool { every, basic };
+enum backend_word : unsigned { NONE = 0, CPU = 1, CUDA = 2, OPENCL = 4 };
+constexpr unsigned word_of(backend b) {
+  constexpr unsigned words[] = {NONE, CPU, CUDA, OPENCL};
+  return words[static_cast<std::size_t>(b)];
 }
+
+inline constexpr format_info infos[] = {
+#define TULLE_FORMAT(name, its_shelf, types, spmv, spmm) {#name, shelf::its_shelf, types, spmv, spmm},
+#include "tulle/format/formats.def"
+#undef TULLE_FORMAT
+};
+
+} // namespace detail
+
+/// With internal ones.
+inline constexpr std::size_t format_count = std::size(detail::infos);
+
+constexpr format_info const& info(format f) {
+  return detail::infos[static_cast<std::size_t>(f)];
+}
+constexpr char const* name(format f) {
+  return info(f).name;
+}
+/// Whether a backend has a kernel of the format's own.
+constexpr bool has_spmv(format f, backend b) {
+  return (info(f).spmv & detail::word_of(b)) != 0;
+}
+constexpr bool has_spmm(format f, backend b) {
+  return (info(f).spmm & detail::word_of(b)) != 0;
+}
+
+namespace detail {
+
+template <auto is_listed>
+inline constexpr auto listed = [] {
+  constexpr std::size_t n =
+      static_cast<std::size_t>(std::count_if(std::begin(infos), std::end(infos), is_listed));
+  std::array<format, n> all{};
+  for (std::size_t f = 0, k = 0; f < format_count; ++f)
+    if (is_listed(infos[f]))
+      all[k++] = static_cast<format>(f);
+  return all;
+}();
+
+} // namespace detail
+
+/// The core shelf, then the literature's.
+inline constexpr auto all_formats =
+    detail::listed<[](format_info const& f) { return f.shelf != shelf::internal; }>;
+inline constexpr auto core_formats =
+    detail::listed<[](format_info const& f) { return f.shelf == shelf::core; }>;
 
 /// The format of that name; errc::unsupported lists those there are.
 format format_of(std::string_view name);
@@ -56,7 +112,7 @@ struct owner_traits {
   static constexpr bool is_owner = false;
 };
 
-#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
+#define TULLE_FORMAT(name, ...)                                                      \
   template <class V, class I, class O, space S>                                                    \
   struct view_traits<name##_view<V, I, O, S>> {                                                    \
     static constexpr bool is_view = true;                                                          \
@@ -87,7 +143,7 @@ struct formats_over {
     using type = std::tuple<Rest...>;
   };
   using type = typename drop_first<void
-#define TULLE_FORMAT(name, types, spmv, spmm) , name<V, I, O>
+#define TULLE_FORMAT(name, ...) , name<V, I, O>
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
                                    >::type;

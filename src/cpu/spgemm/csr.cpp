@@ -14,7 +14,7 @@
 #include "cpu/spgemm/tiny.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// Whether what is found for row i, which is tiny or a program, serves the next one too.
@@ -217,4 +217,4 @@ struct spgemm_csr {
 TULLE_TYPES(TULLE_SPGEMM_CELL)
 TULLE_BASIC_TYPES(TULLE_SPGEMM_CELL)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -11,7 +11,7 @@
 #pragma once
 #include "cpu/spgemm/rows.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int group_rows = 4; // other numbers have not been measured
@@ -332,4 +332,4 @@ struct dense_row {
 };
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

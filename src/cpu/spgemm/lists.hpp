@@ -12,7 +12,7 @@
 #include "kernel/primitive/network_sort.hpp"
 #include "primitive/d_heap.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int heap_arity = 4; // other numbers have not been measured
@@ -305,4 +305,4 @@ struct list_row {
 };
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -7,7 +7,7 @@
 #include "kernel/simd.hpp"
 #include "kernel/spgemm.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 using i64 = std::int64_t;
@@ -310,4 +310,4 @@ struct product : product_pattern<I, O> {
 };
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -10,7 +10,7 @@
 #include "cpu/spgemm/rows.hpp"
 #include "kernel/primitive/network_sort.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int tiny_products = tiny_rows * tiny_length;
@@ -180,4 +180,4 @@ private:
 };
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -5,7 +5,7 @@
 
 #include "cpu/spmm/rows.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -42,4 +42,4 @@ void spmm(V alpha, csr_view<V, I, O> const& a, detail::dense_ref const& b, V bet
 
 TULLE_INSTANTIATE_SPMM_BASIC(csr)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -9,7 +9,7 @@
 #include "cpu/groups.hpp"
 #include "cpu/spmm/rows.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I>
@@ -145,4 +145,4 @@ using dynamic_csr_view = dynamic_view<V, I, O>; // src/dynamic/spmm.cpp has the 
 TULLE_INSTANTIATE_SPMM(csr_pool)
 TULLE_INSTANTIATE_SPMM(dynamic_csr)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -21,7 +21,7 @@
 
 #include <hwy/cache_control.h>
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr std::int64_t long_row = 8192;
@@ -407,4 +407,4 @@ void multiply(V alpha, Rows const& a, detail::dense_ref const& b, V beta,
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

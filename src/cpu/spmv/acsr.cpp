@@ -14,7 +14,7 @@
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Steps of the path through rows and entries that a window has: its part of the matrix stays in the
@@ -231,4 +231,4 @@ void spmv(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_v
 
 TULLE_INSTANTIATE_SPMV(acsr)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

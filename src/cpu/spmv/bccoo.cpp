@@ -10,7 +10,7 @@
 #include "cpu/spmv/block_runs.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// Block rows by flags.
@@ -56,4 +56,4 @@ void spmv(V alpha, bccoo_view<V, I, O> const& a, V const* x, V beta, V* y, plan_
 
 TULLE_INSTANTIATE_SPMV(bccoo)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -10,7 +10,7 @@
 #include "cpu/spmv/block_runs.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// Block rows that blocks name.
@@ -44,4 +44,4 @@ void spmv(V alpha, bcoo_view<V, I, O> const& a, V const* x, V beta, V* y, plan_v
 
 TULLE_INSTANTIATE_SPMV(bcoo)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

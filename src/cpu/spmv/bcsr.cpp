@@ -21,7 +21,7 @@
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr std::int64_t tile_slots = 8192; // a tile's blocks and block rows hold about so many
@@ -371,4 +371,4 @@ TULLE_TYPES(TULLE_BLOCKS)
 
 TULLE_INSTANTIATE_SPMV(bcsr)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -16,7 +16,7 @@
 #include "cpu/spmv/blocks.hpp"
 #include "cpu/spmv/symmetric_rows.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -186,4 +186,4 @@ void multiply_symmetric_bcsr(V alpha, bcsr_view<V, I, O> const& a, V const* x, V
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -9,7 +9,7 @@
 #include "cpu/spmv/bicrs_parts.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -35,4 +35,4 @@ void spmv(V alpha, bicrs_view<V, I, O> const& a, V const* x, V beta, V* y, plan_
 
 TULLE_INSTANTIATE_SPMV(bicrs)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -13,7 +13,7 @@
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // In val, a quarter of it in col. ms of vbicrs on banded 300000 15, one thread, with 2048, 4096,
@@ -134,4 +134,4 @@ void multiply_parts(V alpha, View const& a, V const* x, V beta, V* y, int copies
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -10,7 +10,7 @@
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/simd.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int side = detail::longest_block_side;
@@ -109,4 +109,4 @@ std::size_t prepare_block_scatter(View const& a, plan_view& p) {
 TULLE_TYPES(TULLE_BLOCKS)
 #undef TULLE_BLOCKS
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

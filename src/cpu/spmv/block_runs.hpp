@@ -10,7 +10,7 @@
 #include "cpu/spmv/block_parts.hpp"
 #include "cpu/spmv/rows.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr std::int64_t run_slots = 8192; // of a tile; as tile_steps in rows.hpp
@@ -204,4 +204,4 @@ void multiply_runs(V alpha, View const& a, Rows const& rows, V const* x, V beta,
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -7,7 +7,7 @@
 #pragma once
 #include "cpu/spmv/block_parts.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int power_of_two_from(int n) {
@@ -254,4 +254,4 @@ struct columns_of {
 };
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -15,7 +15,7 @@
 #include "kernel/chunks.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// Sums of later levels: those of level t begin where those of the levels before end.
@@ -168,4 +168,4 @@ void spmv(V alpha, brc_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
 
 TULLE_INSTANTIATE_SPMV(brc)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

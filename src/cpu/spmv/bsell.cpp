@@ -17,7 +17,7 @@
 #include "kernel/instantiate.hpp"
 #include "kernel/simd.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int side = 8;    // of a block, at most
@@ -262,4 +262,4 @@ void spmv(V alpha, bsell_view<V, I, O> const& a, V const* x, V beta, V* y, plan_
 
 TULLE_INSTANTIATE_SPMV(bsell)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

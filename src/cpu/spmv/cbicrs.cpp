@@ -11,7 +11,7 @@
 #include "cpu/spmv/bicrs_parts.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Entries a row of a block, on average, below which there is no branch. ms on circuit 200000, one
@@ -71,4 +71,4 @@ void spmv(V alpha, cbicrs_view<V, I, O> const& a, V const* x, V beta, V* y, plan
 
 TULLE_INSTANTIATE_SPMV(cbicrs)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

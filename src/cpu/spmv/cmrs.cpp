@@ -16,7 +16,7 @@
 #include "cpu/spmv/strips.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Bytes in val to prefetch at, half of it in col, as in rows.hpp; 0 where entries come from the
@@ -177,4 +177,4 @@ void spmv(V alpha, cmrs_view<V, I, O> const& a, V const* x, V beta, V* y, plan_v
 
 TULLE_INSTANTIATE_SPMV(cmrs)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -5,7 +5,7 @@
 #pragma once
 #include "kernel/simd.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Rows of a strip: long enough that the hardware sees streams, short enough that their sums stay in
@@ -90,4 +90,4 @@ HWY_INLINE void repair(V* sum, std::int64_t n, Exact exact) {
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

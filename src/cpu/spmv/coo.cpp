@@ -11,7 +11,7 @@
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int by_runs =
@@ -104,4 +104,4 @@ void spmv(V alpha, coo_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
 
 TULLE_INSTANTIATE_SPMV_BASIC(coo)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -13,7 +13,7 @@
 #include "cpu/spmv/segments.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -75,4 +75,4 @@ TULLE_TYPES(TULLE_SHARED)
 
 TULLE_INSTANTIATE_SPMV_BASIC(csr)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

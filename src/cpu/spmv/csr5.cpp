@@ -22,7 +22,7 @@
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr std::int64_t block_entries = 8192; // as tile_steps in rows.hpp
@@ -488,4 +488,4 @@ void spmv(V alpha, csr5_view<V, I, O> const& a, V const* x, V beta, V* y, plan_v
 
 TULLE_INSTANTIATE_SPMV(csr5)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -13,7 +13,7 @@
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -90,4 +90,4 @@ void spmv(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V beta, V* y
 
 TULLE_INSTANTIATE_SPMV(csr_adaptive)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

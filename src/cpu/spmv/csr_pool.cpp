@@ -13,7 +13,7 @@
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Entries from which a row is summed in pieces by all threads, and of a piece. Both follow from the
@@ -360,4 +360,4 @@ using dynamic_csr_view = dynamic_view<V, I, O>; // src/dynamic/spmv.cpp has the 
 TULLE_INSTANTIATE_SPMV(csr_pool)
 TULLE_INSTANTIATE_SPMV(dynamic_csr)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

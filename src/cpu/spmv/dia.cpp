@@ -25,7 +25,7 @@
 
 #include <hwy/cache_control.h>
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // A strip that is all of a block reads values as one stream. Two threads on Zen 4, times as of
@@ -351,11 +351,11 @@ void multiply(dia_call<V, I, O> const& c, plan_view const& p) {
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA
 
 #include "cpu/spmv/dia_symmetric.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -482,4 +482,4 @@ void spmv(V alpha, dia_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
 
 TULLE_INSTANTIATE_SPMV(dia)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -18,7 +18,7 @@
 #pragma once
 #include "cpu/spmv/symmetric.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Of a slide's buffer; other numbers were not measured. Its rows beyond twice the reach are more
@@ -310,4 +310,4 @@ void multiply_symmetric_dia(dia_call<V, I, O> const& c, plan_view p) {
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -10,7 +10,7 @@
 #include "cpu/spmv/ell_rows.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -33,4 +33,4 @@ void spmv(V alpha, ell_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
 
 TULLE_INSTANTIATE_SPMV(ell)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -19,7 +19,7 @@
 #include "cpu/spmv/rows.hpp"
 #include "cpu/spmv/scatter.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr std::int64_t least_strip = 64; // where there are few rows for many threads
@@ -260,4 +260,4 @@ void scatter_slots(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& re
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -10,7 +10,7 @@
 #include "cpu/spmv/jds_rows.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -27,4 +27,4 @@ void spmv(V alpha, jds_csr_view<V, I, O> const& a, V const* x, V beta, V* y, pla
 
 TULLE_INSTANTIATE_SPMV(jds_csr)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

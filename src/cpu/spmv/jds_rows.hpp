@@ -19,7 +19,7 @@
 #include "cpu/spmv/rows.hpp"
 #include "cpu/spmv/scatter.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr std::int64_t sorted_row_steps = 3; // of work, to a slot's one; other numbers not measured
@@ -284,4 +284,4 @@ void multiply_sorted(V alpha, View const& a, V const* x, V beta, V* y, plan_view
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -10,7 +10,7 @@
 #pragma once
 #include "cpu/spmv/pieces.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr std::int64_t merge_steps = 8192; // as tile_steps in rows.hpp
@@ -69,4 +69,4 @@ void multiply_merge(V alpha, O const* ptr, I const* col, V const* val, std::int6
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -16,7 +16,7 @@
 #include "kernel/chunks.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int side = 8; // lanes that have vectors
@@ -405,4 +405,4 @@ void spmv(V alpha, panels_view<V, I, O> const& a, V const* x, V beta, V* y, plan
 
 TULLE_INSTANTIATE_SPMV(panels)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

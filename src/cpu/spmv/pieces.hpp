@@ -8,7 +8,7 @@
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V>
@@ -55,4 +55,4 @@ struct pieces {
 };
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -14,7 +14,7 @@
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Zen 4, two threads, times as of 8192 on twelve generated matrices: 2048 and 32768 within 3 %.
@@ -474,4 +474,4 @@ TULLE_BASIC_TYPES(TULLE_ROWS)
 TULLE_TYPES(TULLE_RUNS)
 #undef TULLE_RUNS
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

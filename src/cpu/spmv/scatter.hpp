@@ -15,7 +15,7 @@
 #include "kernel/spmv.hpp"
 #include "kernel/threads.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int most_blocks = 64;
@@ -191,4 +191,4 @@ TULLE_TYPES(TULLE_LINES)
 TULLE_BASIC_TYPES(TULLE_LINES)
 #undef TULLE_LINES
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -12,7 +12,7 @@
 #include "cpu/spmv/strips.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int slice_group = 8;    // entries a turn of the loop
@@ -93,4 +93,4 @@ void spmv(V alpha, scoo_view<V, I, O> const& a, V const* x, V beta, V* y, plan_v
 
 TULLE_INSTANTIATE_SPMV(scoo)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -9,7 +9,7 @@
 #include "cpu/spmv/symmetric_rows.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -27,4 +27,4 @@ void spmv(V alpha, scsr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_v
 
 TULLE_INSTANTIATE_SPMV(scsr)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -20,7 +20,7 @@
 #include "cpu/spmv/pieces.hpp"
 #include "cpu/spmv/rows.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int tile_entries = 64;             // a word of marks; 60, in odd lanes: up to 5 % more
@@ -325,4 +325,4 @@ void multiply_segments(V alpha, O const* ptr, I const* col, V const* val, std::i
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

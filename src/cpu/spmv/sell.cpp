@@ -17,7 +17,7 @@
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Entries of long rows that the transpose takes at once; other numbers have not been measured.
@@ -358,11 +358,11 @@ HWY_INLINE void walk_units(sell_view<V, I, O> const& a, std::int64_t begin, std:
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA
 
 #include "cpu/spmv/sell_symmetric.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -395,4 +395,4 @@ void spmv(V alpha, sell_view<V, I, O> const& a, V const* x, V beta, V* y, plan_v
 
 TULLE_INSTANTIATE_SPMV(sell)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

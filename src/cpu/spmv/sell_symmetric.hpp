@@ -14,7 +14,7 @@
 #pragma once
 #include "cpu/spmv/symmetric.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V, class I, class O>
@@ -263,4 +263,4 @@ void multiply_symmetric_sell(V alpha, sell_view<V, I, O> const& a, V const* x, V
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

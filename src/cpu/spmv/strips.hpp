@@ -11,7 +11,7 @@
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr std::int64_t strip_steps = 8192;           // slots and rows of a tile; as in rows.hpp
@@ -146,4 +146,4 @@ std::int64_t strip_of(strips_of<O> const& a, std::int64_t k) {
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -13,7 +13,7 @@
 #include "kernel/spmv.hpp"
 #include "kernel/threads.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int most_row_blocks = 64;
@@ -103,4 +103,4 @@ void multiply_symmetric(std::int64_t height, std::int64_t rows, V* y, plan_view 
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -5,7 +5,7 @@
 #pragma once
 #include "cpu/spmv/symmetric.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// Rows of squares, each of side x side slots, those of a row by ascending column. Returns bytes of
@@ -104,4 +104,4 @@ void multiply_symmetric_rows(V alpha, std::int64_t rows, O const* row_ptr, I con
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

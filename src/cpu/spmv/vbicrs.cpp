@@ -18,7 +18,7 @@
 #include "cpu/spmv/bicrs_parts.hpp"
 #include "kernel/instantiate.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Vectors that are looked at to see whether x is read in runs.
@@ -191,4 +191,4 @@ void spmv(V alpha, vbicrs_view<V, I, O> const& a, V const* x, V beta, V* y, plan
 
 TULLE_INSTANTIATE_SPMV(vbicrs)
 
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -6,7 +6,7 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/sort_by_key.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// As detail::bin_of; std::bit_width of 64 bits miscomputes on a device.
@@ -47,4 +47,4 @@ acsr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, acsr_opti
 
 TULLE_INSTANTIATE_CUDA_CONVERT(acsr)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

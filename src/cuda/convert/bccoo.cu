@@ -7,7 +7,7 @@
 #include "cuda/convert/blocks.cuh"
 #include "cuda/primitive/search.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// What stands for the pointers of block rows.
@@ -83,4 +83,4 @@ bccoo_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bccoo_op
 
 TULLE_INSTANTIATE_CUDA_CONVERT(bccoo)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

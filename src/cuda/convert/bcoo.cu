@@ -6,7 +6,7 @@
 #include "cuda/convert/blocks.cuh"
 #include "cuda/sort_by_key.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -30,4 +30,4 @@ bcoo_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bcoo_opti
 
 TULLE_INSTANTIATE_CUDA_CONVERT(bcoo)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

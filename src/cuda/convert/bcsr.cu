@@ -5,7 +5,7 @@
 #include "cuda/convert/blocks.cuh"
 #include "format/detail/bcsr_build.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -22,4 +22,4 @@ bcsr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bcsr_opti
 
 TULLE_INSTANTIATE_CUDA_CONVERT(bcsr)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

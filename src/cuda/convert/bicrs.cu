@@ -5,7 +5,7 @@
 
 #include "cuda/convert/bicrs_runs.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -69,4 +69,4 @@ bicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bicrs_op
 
 TULLE_INSTANTIATE_CUDA_CONVERT(bicrs)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

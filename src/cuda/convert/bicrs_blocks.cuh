@@ -5,7 +5,7 @@
 #include "cuda/convert/bicrs_runs.cuh"
 #include "format/detail/bicrs_blocks.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class I, class O>
@@ -57,4 +57,4 @@ device_blocks<I, O> find_blocks(device_runs<V, I, O> const& runs, int block, res
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

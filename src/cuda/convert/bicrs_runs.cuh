@@ -9,7 +9,7 @@
 #include "cuda/sort_by_key.cuh"
 #include "format/detail/bicrs_parts.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// As detail::greedy_parts, by one warp: each part is a search, 32 rows at once, for the row that
@@ -162,4 +162,4 @@ device_runs<V, I, O> find_runs(char const* format, device_csr<V, I, O> const& a,
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -14,7 +14,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int sides = detail::longest_block_side;
@@ -194,4 +194,4 @@ bcsr_view<V, I, O, space::cuda> blocks_of(device_csr<V, I, O> const& a, bcsr_opt
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

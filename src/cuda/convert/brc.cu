@@ -7,7 +7,7 @@
 #include "cuda/convert/sorted_rows.cuh"
 #include "format/detail/brc_levels.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 struct block_place {
@@ -96,4 +96,4 @@ brc_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, brc_option
 
 TULLE_INSTANTIATE_CUDA_CONVERT(brc)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -10,7 +10,7 @@
 
 #include <memory>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// A result that is not to stay.
@@ -189,4 +189,4 @@ bsell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bsell_op
 
 TULLE_INSTANTIATE_CUDA_CONVERT(bsell)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 // What a look at a csr finds.
 struct csr_found {
@@ -165,4 +165,4 @@ canonical<V, I, O>::canonical(csr_look<V, I, O> const& at) : view(at.a) {
   template struct canonical<V, I, O>;
 TULLE_KERNEL_TYPES(TULLE_CANONICAL)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -10,7 +10,7 @@
 
 #include <memory>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 template <class V, class I, class O>
 using device_csr = csr_view<V, I, O, space::cuda>;
@@ -54,4 +54,4 @@ struct canonical {
   canonical(device_csr<V, I, O> const& a, void* stream) : canonical(csr_look(a, stream, false)) {}
 };
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -5,7 +5,7 @@
 
 #include "cuda/convert/bicrs_blocks.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -67,4 +67,4 @@ cbicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, cbicrs_
 
 TULLE_INSTANTIATE_CUDA_CONVERT(cbicrs)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

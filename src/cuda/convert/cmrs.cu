@@ -8,7 +8,7 @@
 #include "cuda/sort_by_key.cuh"
 #include "format/detail/strips.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// The padded strips of a, a thread each.
@@ -85,4 +85,4 @@ cmrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, cmrs_opti
 
 TULLE_INSTANTIATE_CUDA_CONVERT(cmrs)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

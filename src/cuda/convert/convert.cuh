@@ -11,7 +11,7 @@
 
 #include <new>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Device memory that the caller owns, and the stream that fills it.
 class result {
@@ -69,7 +69,7 @@ std::size_t last_of(O const* ptr, std::size_t n, void* stream) {
   return static_cast<std::size_t>(fetch(ptr + n, 1, stream)[0]);
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda
 
 // A cell calls the file's own from_csr(view, options, result), and to_csr(view, result) where it
 // has that, of internal linkage; each returns a view.

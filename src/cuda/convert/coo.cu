@@ -6,7 +6,7 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/sort_by_key.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -30,4 +30,4 @@ device_csr<V, I, O> to_csr(coo_view<V, I, O, space::cuda> const& a, result const
 
 TULLE_INSTANTIATE_CUDA_CONVERT_BASIC_BACK(coo)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/sort_by_key.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -44,4 +44,4 @@ device_csr<V, I, O> to_csr(csc_view<V, I, O, space::cuda> const& a, result const
 
 TULLE_INSTANTIATE_CUDA_CONVERT_BASIC_BACK(csc)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

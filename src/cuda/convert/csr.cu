@@ -3,7 +3,7 @@
 // csr to csr: its canonical form.
 #include "cuda/convert/convert.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -16,4 +16,4 @@ device_csr<V, I, O> from_csr(device_csr<V, I, O> const& a, csr_options, result c
 
 TULLE_INSTANTIATE_CUDA_CONVERT_BASIC(csr)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

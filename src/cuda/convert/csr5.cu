@@ -11,7 +11,7 @@
 #include "cuda/primitive/search.cuh"
 #include "format/detail/csr5_tiles.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int tile_warps = 8; // of a block
@@ -225,4 +225,4 @@ csr5_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, csr5_opti
 
 TULLE_INSTANTIATE_CUDA_CONVERT(csr5)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

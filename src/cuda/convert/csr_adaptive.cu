@@ -7,7 +7,7 @@
 #include "cuda/convert/convert.cuh"
 #include "format/detail/row_blocks.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// As detail::each_row_block, for the rows of stretch s.
@@ -59,4 +59,4 @@ csr_adaptive_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a,
 
 TULLE_INSTANTIATE_CUDA_CONVERT(csr_adaptive)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -11,7 +11,7 @@
 #include "format/detail/check_room.hpp"
 #include "format/detail/dia_convert.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 using count = unsigned long long;
@@ -286,4 +286,4 @@ dia_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, dia_option
 
 TULLE_INSTANTIATE_CUDA_CONVERT(dia)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

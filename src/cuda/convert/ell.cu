@@ -5,7 +5,7 @@
 #include "format/detail/check_room.hpp"
 #include "format/detail/ell_build.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -25,4 +25,4 @@ ell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, ell_option
 
 TULLE_INSTANTIATE_CUDA_CONVERT(ell)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -8,7 +8,7 @@
 #include "format/detail/check_room.hpp"
 #include "format/detail/hyb_build.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// detail::width_by_lengths: the largest width that a third of the rows reach, which is the length
@@ -68,4 +68,4 @@ hyb_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, hyb_option
 
 TULLE_INSTANTIATE_CUDA_CONVERT(hyb)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

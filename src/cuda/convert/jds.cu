@@ -4,7 +4,7 @@
 #include "cuda/convert/jds_fill.cuh"
 #include "format/detail/jds_layout.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -24,4 +24,4 @@ jds_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_option
 
 TULLE_INSTANTIATE_CUDA_CONVERT(jds)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

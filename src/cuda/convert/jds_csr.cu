@@ -5,7 +5,7 @@
 #include "cuda/convert/jds_fill.cuh"
 #include "format/detail/jds_layout.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -27,4 +27,4 @@ jds_csr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_cs
 
 TULLE_INSTANTIATE_CUDA_CONVERT(jds_csr)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

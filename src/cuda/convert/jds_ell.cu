@@ -6,7 +6,7 @@
 #include "format/detail/ell_build.hpp"
 #include "format/detail/jds_layout.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -30,4 +30,4 @@ jds_ell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_el
 
 TULLE_INSTANTIATE_CUDA_CONVERT(jds_ell)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 #include "cuda/convert/sorted_rows.cuh"
 #include "cuda/spmv/jds_slots.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// The coo of the rows that are kept apart.
@@ -67,4 +67,4 @@ View fill_sorted(device_csr<V, I, O> const& a, sorted_rows<I, O> const& order, s
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

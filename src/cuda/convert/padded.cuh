@@ -9,7 +9,7 @@
 #include "cuda/sort_by_key.cuh"
 #include "format/detail/ell_build.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -82,4 +82,4 @@ ell_view<V, I, O, space::cuda> first_entries(device_csr<V, I, O> const& a, I wid
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

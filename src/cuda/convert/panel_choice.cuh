@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// As detail::choose_groups: where groups of rows begin. Where their height is what ends them all
@@ -121,4 +121,4 @@ bool choose_order(device_csr<V, I, O> const& a, panels_options const& o, result 
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -9,7 +9,7 @@
 #include "cuda/convert/panel_choice.cuh"
 #include "format/detail/check_room.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// Where something begins in each tile or item, and how much there is.
@@ -431,4 +431,4 @@ panels_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, panels_
 
 TULLE_INSTANTIATE_CUDA_CONVERT(panels)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -7,7 +7,7 @@
 #include "cuda/sort_by_key.cuh"
 #include "format/detail/slices.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -50,4 +50,4 @@ scoo_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, scoo_opti
 
 TULLE_INSTANTIATE_CUDA_CONVERT(scoo)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/convert/symmetric.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -29,4 +29,4 @@ scsr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, scsr_opti
 
 TULLE_INSTANTIATE_CUDA_CONVERT(scsr)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -9,7 +9,7 @@
 
 #include <limits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 using count = unsigned long long; // of what is known to fit when all is added up
@@ -356,4 +356,4 @@ sell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, sell_opti
 
 TULLE_INSTANTIATE_CUDA_CONVERT(sell)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

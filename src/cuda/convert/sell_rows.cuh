@@ -11,7 +11,7 @@
 #include "format/detail/lanes.hpp"
 #include "format/detail/sell_build.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// Rows in the order of places, and the chunks they make.
@@ -167,4 +167,4 @@ void sort_windows(chunked<V, I, O> const& b, std::size_t sigma, std::unique_ptr<
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -8,7 +8,7 @@
 #include "format/detail/lanes.hpp"
 #include "format/detail/rows_by_length.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// As detail::rows_by_length; perm is the result's.
@@ -78,4 +78,4 @@ I* lengths_at(device_csr<V, I, O> const& a, I const* perm, result const& to) {
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

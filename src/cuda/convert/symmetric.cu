@@ -5,7 +5,7 @@
 #include "cuda/primitive/search.cuh"
 #include "cuda/sort_by_key.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// The place of (i, j) in row i; that row's end where it is not stored.
@@ -94,4 +94,4 @@ scratch_csr<V, I, O> lower_triangle(device_csr<V, I, O> const& a, void* stream, 
   template scratch_csr<V, I, O> lower_triangle(device_csr<V, I, O> const&, void*, int);
 TULLE_TYPES(TULLE_SYMMETRIC)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -5,7 +5,7 @@
 #include "cuda/convert/canonical.cuh"
 #include "format/detail/symmetric.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// As detail::check_symmetric: errc::unsupported for a canonical matrix that does not equal its
 /// transpose bit by bit. Waits for the stream.
@@ -31,4 +31,4 @@ struct stored_part {
   }
 };
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

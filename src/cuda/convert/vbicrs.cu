@@ -6,7 +6,7 @@
 #include "cuda/convert/bicrs_blocks.cuh"
 #include "format/detail/check_room.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// Groups of `height` runs of a block; of_run and first as those of device_blocks.
@@ -167,4 +167,4 @@ vbicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, vbicrs_
 
 TULLE_INSTANTIATE_CUDA_CONVERT(vbicrs)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -5,7 +5,7 @@
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int transpose_warps = 4; // of a block
@@ -50,4 +50,4 @@ __device__ void put_transposed(T const* from, O first, O n, std::size_t width, T
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/primitive/search.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// What is planned for the entries of one row, kept with the first of them. All of them read it: 32
@@ -235,4 +235,4 @@ __global__ void __launch_bounds__(each_threads)
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

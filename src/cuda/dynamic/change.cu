@@ -17,7 +17,7 @@
 
 #include <algorithm>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr char const* names[] = {"insert", "assign", "erase", "scale_rows"};
@@ -382,4 +382,4 @@ void change(matrix<V, I>& m, dynamic_batch const& given) {
   template void insert_sorted(matrix<V, I>&, std::size_t, I const*, I const*, V const*);
 TULLE_TYPES(TULLE_CHANGE)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -14,7 +14,7 @@
 #include "cuda/dynamic/batch.cuh"
 #include "cuda/primitive/block.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr unsigned most_bits = 1 << 17; // entries: as many as a block has room for
@@ -169,4 +169,4 @@ __global__ void __launch_bounds__(each_threads, 4)
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

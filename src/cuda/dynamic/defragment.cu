@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// Entries k0 + k of a block to where row_ptr has them. All of a thread's are on their way at a
@@ -159,4 +159,4 @@ void give_up_slack(matrix<V, I>& m) {
   template void give_up_slack(matrix<V, I>&);
 TULLE_TYPES(TULLE_DEFRAGMENT)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -10,7 +10,7 @@
 #include "cuda/dynamic/short_rows.cuh"
 #include "cuda/sort_by_key.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// As kernels see them. Their entries are counted row by row.
@@ -210,4 +210,4 @@ void put_back(matrix<V, I> const& m, long_rows<V, I> const& a, unsigned long lon
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -20,7 +20,7 @@
 #include <mutex>
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// Never destroyed: matrices may live as long as the process.
@@ -369,4 +369,4 @@ struct cell {
 
 TULLE_TYPES(TULLE_DYNAMIC_CELL)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -15,7 +15,7 @@
 #include <memory>
 #include <utility>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Device memory of the caller's, or a range that grows.
 class owned {
@@ -360,4 +360,4 @@ template <class V, class I>
 void add_product(matrix<V, I>& m, typed_product const& spgemm, device_csr<V, I, I> const& b,
                  device_csr<V, I, I> const& c, spgemm_method method);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

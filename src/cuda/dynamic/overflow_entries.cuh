@@ -11,7 +11,7 @@
 
 #include <cuda_pipeline.h>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// What a share that has more than there is room for adds to its products: each of its entries
@@ -325,4 +325,4 @@ __global__ void __launch_bounds__(overflow_threads)
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// Whether all rows of the product have room for their segments; of rows with many entries.
@@ -203,4 +203,4 @@ void add_product(matrix<V, I>& m, typed_product const& spgemm, device_csr<V, I, 
                             device_csr<V, I, I> const&, spgemm_method);
 TULLE_TYPES(TULLE_ADD_PRODUCT)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

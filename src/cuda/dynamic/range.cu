@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cuda.h>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// Names and codes of errors are those of the runtime.
@@ -123,4 +123,4 @@ void growing_range::grow(std::size_t bytes) {
   mapped_ += next.bytes;
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

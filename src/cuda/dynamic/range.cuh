@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Room for up to `most` bytes, of which the first are mapped: more of them come without moving
 /// what is there. The memory is the driver's own, in pieces of its granularity.
@@ -36,4 +36,4 @@ private:
   std::vector<piece> pieces_;
 };
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

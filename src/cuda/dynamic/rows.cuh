@@ -20,7 +20,7 @@
 #pragma once
 #include "cuda/each.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 template <class I>
 struct segment {
@@ -287,4 +287,4 @@ struct fragments {
   }
 };
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -5,7 +5,7 @@
 #pragma once
 #include "cuda/dynamic/batch.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// Entries of a batch by row and column, to be looked for in their rows.
@@ -155,4 +155,4 @@ __global__ void scale_rows_kernel(wanted<V, I> b, batch<V, I> of) {
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -12,7 +12,7 @@
 #include "cuda/primitive/search.cuh"
 #include "cuda/spmv/rows.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 // Entries that a block's rows begin among, and of its longest one: then only the last can be
@@ -210,4 +210,4 @@ void order_short_rows(matrix<V, I>& m, I* first_row, bool combine, unsigned long
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -8,7 +8,7 @@
 #include "cuda/spmm/rows.cuh"
 #include "cuda/spmm/scale_dense.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 #define TULLE_SPMM_DECLARE(tag, V, I, O) extern spmm_kernel const spmm_csr_##tag;
 TULLE_TYPES(TULLE_SPMM_DECLARE)
@@ -43,7 +43,7 @@ struct overflow_entries {
   }
   /// The next of `left` entries.
   __device__ entry_range<I> segment(std::size_t i, int level, I left) const {
-    simt::segment<I> const s = a.overflow(level, i);
+    kernels::cuda::segment<I> const s = a.overflow(level, i);
     return {s.begin, min(left, s.end - s.begin)};
   }
 };
@@ -159,4 +159,4 @@ void spmm(matrix<V, I>& m, void* stream, V alpha, detail::dense_ref const& b, V 
                      detail::dense_ref const&);
 TULLE_TYPES(TULLE_SPMM)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -7,7 +7,7 @@
 // 277 us, fem 121 and 109, circuit 72 and 68.
 #pragma once
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// One more has come; how many had before. What the thread stored, or saw stored by a barrier, is
 /// there for those who find that all have come and read it by left_by_others().
@@ -32,4 +32,4 @@ __device__ inline float left_by_others(float const* p) {
   return v;
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -3,7 +3,7 @@
 // Batcher's bitonic sort by the threads of a block.
 #pragma once
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// key[0..n) of shared memory, ascending; n is a power of two. All threads of the block take part,
 /// and all of them see what the others wrote before and write here. log n (log n + 1) / 2 steps;
@@ -31,4 +31,4 @@ __device__ inline int power_of_two(int n) {
   return n <= 1 ? 1 : 1 << (32 - __clz(n - 1));
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

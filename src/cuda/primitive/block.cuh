@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/primitive/warp.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Shared memory of a block's scan or sum.
 template <class V>
@@ -72,4 +72,4 @@ __device__ V block_segmented_scan(V v, bool starts, block_room<V>& room) {
   return (lane == 0 ? V(0) : before) + (open ? from_warps : V(0));
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

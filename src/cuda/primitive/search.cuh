@@ -3,7 +3,7 @@
 // Binary search by one thread.
 #pragma once
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// The first of p[0..n) that is at least `wanted`; n where there is none.
 template <class T, class N>
@@ -45,4 +45,4 @@ __device__ N merge_path(O const* row_end, N rows, O nnz, long long d) {
   return low;
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

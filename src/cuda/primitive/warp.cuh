@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 inline constexpr unsigned whole_warp = 0xffffffffu;
 
@@ -98,4 +98,4 @@ __device__ V segmented_scan(V v, bool starts) {
   return v;
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -31,7 +31,7 @@
 #include <optional>
 #include <utility>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr std::size_t few_small = 8192; // rows; others were not tried
@@ -452,4 +452,4 @@ device_csr<V, I, O> multiply_upper(device_csr<V, I, O> const& a, device_csr<V, I
   product_kernel const product_##tag = product_cell<&spgemm_csr_##tag>();
 TULLE_KERNEL_TYPES(TULLE_CUDA_SPGEMM_CELL)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -11,7 +11,7 @@
 #include "cuda/spgemm/short.cuh"
 #include "cuda/types.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <int threads, int most, class V, class O>
@@ -98,4 +98,4 @@ void fill_esc(product_state const& p, operand<V, I, O> const& a, operand<V, I, O
 #define TULLE_ESC(tag, V, I, O) TULLE_FORCED(esc, V, I, unsigned_t<O>)
 TULLE_KERNEL_TYPES(TULLE_ESC)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -12,7 +12,7 @@
 
 #include <limits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int few_threads = 32; // __syncthreads() is of one warp here
@@ -152,4 +152,4 @@ TULLE_COUNT_FEW(std::int32_t, std::uint64_t)
                          operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*, bool);
 TULLE_KERNEL_TYPES(TULLE_FILL_FEW)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

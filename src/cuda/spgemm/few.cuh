@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 template <class I, class O>
 void count_few(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b, O* counts);
@@ -13,4 +13,4 @@ template <class V, class I, class O>
 void fill_few(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
               O const* c_ptr, I* c_col, V* c_val, bool with_columns);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -5,7 +5,7 @@
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// What sorts in shared memory: a column, and which of up to 8192 it was.
 __device__ inline unsigned long long key_of(long long column, int place) {
@@ -57,4 +57,4 @@ void fill_scattered(product_state const& p, operand<V, I, O> const& a, operand<V
   template void fill_##method(product_state const&, operand<V, I, O> const&,                       \
                               operand<V, I, O> const&, O*, I*, V*);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

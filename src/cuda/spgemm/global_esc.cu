@@ -11,7 +11,7 @@
 
 #include <bit>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 using number = unsigned long long;
@@ -223,4 +223,4 @@ void fill_scattered(product_state const& p, operand<V, I, O> const& a, operand<V
                                operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I*, V*);
 TULLE_KERNEL_TYPES(TULLE_GLOBAL_ESC)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -9,7 +9,7 @@
 #include "cuda/spgemm/table.cuh"
 #include "cuda/types.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <int threads, int most, class I, class O>
@@ -119,4 +119,4 @@ void fill_hash(product_state const& p, operand<V, I, O> const& a, operand<V, I, 
 #define TULLE_HASH(tag, V, I, O) TULLE_FORCED(hash, V, I, unsigned_t<O>)
 TULLE_KERNEL_TYPES(TULLE_HASH)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

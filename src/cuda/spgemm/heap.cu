@@ -7,7 +7,7 @@
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/types.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int heap_threads = 64;
@@ -130,4 +130,4 @@ void fill_heap(product_state const& p, operand<V, I, O> const& a, operand<V, I, 
 #define TULLE_HEAP(tag, V, I, O) TULLE_FORCED(heap, V, I, unsigned_t<O>)
 TULLE_KERNEL_TYPES(TULLE_HEAP)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -9,7 +9,7 @@
 #include "cuda/spgemm/short.cuh"
 #include "cuda/types.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 // rmat of 2^10, 2^12, 2^13 and 2^14 rows on an H200 with memory kept, ms: .32 .52 .82 1.59, with
@@ -223,4 +223,4 @@ TULLE_COUNT_HEAVY(std::int32_t, std::uint64_t)
                            bool);
 TULLE_KERNEL_TYPES(TULLE_FILL_HEAVY)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Whether, of so many rows, they are few enough, and the device has the memory. If not, they are
 /// window rows.
@@ -18,4 +18,4 @@ template <class V, class I, class O>
 void fill_heavy(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                 O const* c_ptr, I* c_col, V* c_val, bool with_columns);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -11,7 +11,7 @@
 #include <new>
 #include <string>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// What a type has. multiply() writes C's view, and what fill() needs beside it, to `p`.
 struct typed_product {
@@ -104,4 +104,4 @@ constexpr product_kernel product_cell() {
           }};
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -23,7 +23,7 @@
 #include <bit>
 #include <limits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 using number = unsigned long long;
@@ -330,4 +330,4 @@ TULLE_MAP(std::int32_t, std::uint64_t)
   template void fill_mapped<V, I, unsigned_t<O>>(product_state const&, V const*, V const*, V*);
 TULLE_KERNEL_TYPES(TULLE_FILL_MAPPED)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// The map of A B = C, where it is worth its memory and there is enough; else p has none. It is all
 /// that p keeps then. Waits for the device.
@@ -15,4 +15,4 @@ void map_products(product_state& p, pattern<I, O> const& a, pattern<I, O> const&
 template <class V, class I, class O>
 void fill_mapped(product_state const& p, V const* a_val, V const* b_val, V* c_val);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -14,7 +14,7 @@
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/types.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 using number = unsigned long long;
@@ -181,4 +181,4 @@ void fill_merge(product_state const& p, operand<V, I, O> const& a, operand<V, I,
 #define TULLE_MERGE(tag, V, I, O) TULLE_FORCED(merge, V, I, unsigned_t<O>)
 TULLE_KERNEL_TYPES(TULLE_MERGE)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 #include "cuda/each.cuh"
 #include "cuda/spgemm/product.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 // Of rows with more products or more entries the register merge was not tried, but for small rows
 // of up to 256: a few of those among windows are what the others wait for. poisson3Da, memory kept,
@@ -126,4 +126,4 @@ struct window_group {
   I row, rows;
 };
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

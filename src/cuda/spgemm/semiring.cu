@@ -11,7 +11,7 @@
 #include "cuda/spgemm/window.cuh"
 #include "cuda/types.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 using number = unsigned long long;
@@ -169,4 +169,4 @@ TULLE_OUTSIDE(std::int32_t, std::uint64_t)
                                      result const&);
 TULLE_KERNEL_TYPES(TULLE_SEMIRING)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -5,7 +5,7 @@
 #include "cuda/convert/convert.cuh"
 #include "cuda/spgemm/pattern.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// val[k], at the k-th place of t: the sum over p's semiring of the products that fall on it.
 /// has[k] says whether any does, where it is asked; where it is not, t has the places of A B.
@@ -23,4 +23,4 @@ template <class V, class I, class O>
 device_csr<V, I, O> leave(device_csr<V, I, O> const& t, V const* val, std::uint8_t const* has,
                           result const& to);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/sorted.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// A row of A and where B's rows begin among its products, as many as there are threads.
@@ -116,4 +116,4 @@ void each_short_bin(product_state const& p, F&& f) {
 static_assert(short_s == 64 * 4 && short_m == 128 * 8 && short_l == 512 * 8);
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

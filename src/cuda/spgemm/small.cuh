@@ -5,7 +5,7 @@
 #pragma once
 #include "cuda/spgemm/tiny.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int small_threads = 64;
@@ -57,4 +57,4 @@ void fill_small(product_state const& p, operand<V, I, O> const& a, operand<V, I,
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -20,7 +20,7 @@
 #include <bit>
 #include <cub/block/block_radix_sort.cuh>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int in_flight = 4; // columns of a thread
@@ -240,4 +240,4 @@ TULLE_SORTED(std::int32_t, std::uint64_t)
       operand<V, I, unsigned_t<O>> const&, unsigned_t<O> const*, I const*, V*);
 TULLE_KERNEL_TYPES(TULLE_FILL_SORTED)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Bins of up to 1024 and 4096 products.
 struct sorted_bins {
@@ -30,4 +30,4 @@ template <class V, class I, class O>
 void fill_sorted(product_state const& p, sorted_bins which, operand<V, I, O> const& a,
                  operand<V, I, O> const& b, O const* c_ptr, I const* c_col, V* c_val);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -8,7 +8,7 @@
 #include "cuda/spgemm/stacked.cuh"
 #include "cuda/types.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -78,4 +78,4 @@ stacked<V, I, O> stack(V alpha, device_csr<V, I, O> const& a, device_csr<V, I, O
                                   device_csr<V, I, O> const&, void*);
 TULLE_KERNEL_TYPES(TULLE_STACKED)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/convert/canonical.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// [alpha A, beta I] and B over D. An entry of their product is the sum of A's and B's, then beta
 /// d. As on the host, a factor of zero reads no values. Waits for the stream.
@@ -17,4 +17,4 @@ template <class V, class I, class O>
 stacked<V, I, O> stack(V alpha, device_csr<V, I, O> const& a, device_csr<V, I, O> const& b, V beta,
                        device_csr<V, I, O> const& d, void* stream);
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

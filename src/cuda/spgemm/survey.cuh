@@ -5,7 +5,7 @@
 #include "cuda/cub.cuh"
 #include "cuda/spgemm/pattern.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr std::size_t survey_blocks = 132 * 8; // each adds to the counters once
@@ -236,4 +236,4 @@ void order_heap_rows(product_state const& p, pattern<I, O> const& a, pattern<I, 
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -4,7 +4,7 @@
 #pragma once
 #include <type_traits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// At most half full.
 template <int most, class I>
@@ -34,4 +34,4 @@ struct hash_table {
   }
 };
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -14,7 +14,7 @@
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int tile_shift = 11, tile_columns = 1 << tile_shift;
@@ -378,4 +378,4 @@ void fill_tiles(product_state const& p, operand<V, I, O> const& a, operand<V, I,
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -10,7 +10,7 @@
 
 #include <limits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int tiny_threads = 128;
@@ -156,4 +156,4 @@ void fill_tiny(product_state const& p, operand<V, I, O> const& a, operand<V, I, 
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

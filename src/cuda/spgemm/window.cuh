@@ -14,7 +14,7 @@
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/pattern.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int window_threads = 128; // of counting; a warp a group
@@ -367,4 +367,4 @@ void fill_windows(product_state const& p, operand<V, I, O> const& a, operand<V, 
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

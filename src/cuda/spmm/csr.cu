@@ -6,7 +6,7 @@
 
 #include "cuda/spmm/rows.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -47,4 +47,4 @@ struct spmm_cell {
                                       spmm_cell<V, I, O>::run};
 TULLE_KERNEL_TYPES(TULLE_SPMM_DEFINE)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

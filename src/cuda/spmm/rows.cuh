@@ -23,7 +23,7 @@
 
 #include <algorithm>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int dense_threads = 256;
@@ -492,4 +492,4 @@ dense_tiles<V> multiply_dense(V alpha, lines<V, I, O> const& a, Overflow const& 
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

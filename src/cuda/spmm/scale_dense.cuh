@@ -6,7 +6,7 @@
 
 #include "cuda/instantiate.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int scale_dense_threads = 256;
@@ -30,4 +30,4 @@ void scale_dense(V beta, detail::dense_ref const& c, void* stream) {
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

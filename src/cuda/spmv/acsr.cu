@@ -18,7 +18,7 @@
 #include "cuda/spmv/ell_rows.cuh"
 #include "cuda/spmv/parts.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -270,4 +270,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV(acsr)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

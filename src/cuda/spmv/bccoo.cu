@@ -6,7 +6,7 @@
 
 #include "cuda/spmv/block_runs.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -47,4 +47,4 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
 
 TULLE_INSTANTIATE_CUDA_SPMV(bccoo)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -7,7 +7,7 @@
 #include "cuda/each.cuh"
 #include "cuda/spmv/block_runs.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -46,4 +46,4 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
 
 TULLE_INSTANTIATE_CUDA_SPMV(bcoo)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

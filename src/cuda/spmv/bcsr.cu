@@ -17,7 +17,7 @@
 #include "cuda/spmv/bcsr_symmetric.cuh"
 #include "cuda/spmv/compressed.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -422,4 +422,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV(bcsr)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -8,7 +8,7 @@
 #include "cuda/primitive/warp.cuh"
 #include "cuda/spmv/mirror.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int symmetric_lanes = 8; // a row; others have not been measured
@@ -57,4 +57,4 @@ __global__ void __launch_bounds__(symmetric_threads)
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

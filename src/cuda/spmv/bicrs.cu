@@ -8,7 +8,7 @@
 
 #include "cuda/spmv/bicrs_tiles.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -58,4 +58,4 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
 
 TULLE_INSTANTIATE_CUDA_SPMV(bicrs)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

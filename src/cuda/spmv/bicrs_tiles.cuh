@@ -20,7 +20,7 @@
 
 #include <limits>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int tile_warps = 8;
@@ -460,4 +460,4 @@ auto increments_of(View const& a, int height_bits, std::uint64_t const* pattern)
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -17,7 +17,7 @@
 #include "cuda/scale.cuh"
 #include "cuda/workspace.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int run_threads = 256;
@@ -245,4 +245,4 @@ void multiply_runs(V alpha, View const& a, Rows const& rows, bool has_empty, V c
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

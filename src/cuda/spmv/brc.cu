@@ -12,7 +12,7 @@
 #include "cuda/spmv/ell_rows.cuh"
 #include "cuda/workspace.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -144,4 +144,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV(brc)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -13,7 +13,7 @@
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -223,4 +223,4 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
 
 TULLE_INSTANTIATE_CUDA_SPMV(bsell)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

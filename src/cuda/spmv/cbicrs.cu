@@ -8,7 +8,7 @@
 
 #include "cuda/spmv/bicrs_tiles.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -41,4 +41,4 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
 
 TULLE_INSTANTIATE_CUDA_SPMV(cbicrs)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

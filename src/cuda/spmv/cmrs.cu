@@ -22,7 +22,7 @@
 
 #include "cuda/spmv/strip_pieces.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -229,4 +229,4 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
 
 TULLE_INSTANTIATE_CUDA_SPMV(cmrs)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 enum class way : std::int64_t { nothing, groups, blocks, merge, segments };
@@ -149,4 +149,4 @@ struct compressed {
 };
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

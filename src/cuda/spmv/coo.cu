@@ -6,7 +6,7 @@
 
 #include "cuda/spmv/compressed.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -44,4 +44,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV_BASIC(coo)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

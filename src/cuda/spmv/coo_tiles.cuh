@@ -9,7 +9,7 @@
 #pragma once
 #include "cuda/spmv/ell_rows.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// Entries, those of a row together.
@@ -146,4 +146,4 @@ void add_coo(V alpha, coo_part<V, I, O> const& a, V const* x, V* y, void* work, 
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 
 #include "cuda/spmv/compressed.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -36,4 +36,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV_BASIC(csc)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -29,7 +29,7 @@
 
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -526,4 +526,4 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
 
 TULLE_INSTANTIATE_CUDA_SPMV(csr5)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -15,7 +15,7 @@
 #include "cuda/spmv/rows.cuh"
 #include "format/detail/row_blocks.hpp"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -200,4 +200,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV(csr_adaptive)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

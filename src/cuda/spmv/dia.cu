@@ -24,7 +24,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -454,4 +454,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV(dia)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -3,7 +3,7 @@
 // Where a kernel reads x.
 #pragma once
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// x[j], for a kernel that takes either as x.
 template <class V, class I>
@@ -21,4 +21,4 @@ __device__ V element(hot_and_rest<V, I> x, I j) {
   return __ldg(j < 0 ? x.hot + ~j : x.rest + j);
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -13,7 +13,7 @@
 #include "cuda/primitive/warp.cuh"
 #include "cuda/spmv/element.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// What is read once a product, and should not push x out of the caches.
 template <class T>
@@ -145,4 +145,4 @@ void multiply_ell(V alpha, ell_view<V, I, O, space::cuda> const& a, V const* x, 
   }
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

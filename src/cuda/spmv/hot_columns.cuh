@@ -10,7 +10,7 @@
 #include "cuda/spmv/element.cuh"
 #include "cuda/workspace.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr std::size_t least_entries = std::size_t{1} << 20, least_columns = 1 << 16;
@@ -118,4 +118,4 @@ struct hot_columns {
 };
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -6,7 +6,7 @@
 
 #include "cuda/spmv/jds_rows.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -31,4 +31,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV(jds_ell)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

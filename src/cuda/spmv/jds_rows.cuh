@@ -12,7 +12,7 @@
 #include "cuda/spmv/coo_tiles.cuh"
 #include "cuda/spmv/jds_slots.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 // us of a product, double, H200, split of 0, 8, 16: rmat 21 16 9941, 269, -; in another run -, 286,
@@ -129,4 +129,4 @@ void multiply_sorted(V alpha, View const& a, V const* x, V beta, V* y, plan_view
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -9,7 +9,7 @@
 
 #include "cuda/primitive/search.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Row r of a section without padding: diagonal k has it where it has more than r rows.
 template <class I, class O>
@@ -81,4 +81,4 @@ __device__ I find_section(View const& a, I place) {
   return upper_bound(a.place_ptr, static_cast<I>(a.parts + 1), place) - 1;
 }
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -8,7 +8,7 @@
 #include "cuda/sort_by_key.cuh"
 #include "cuda/workspace.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// The line that mirrors what is stored in `line` and column col.
@@ -47,4 +47,4 @@ struct mirror {
 };
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

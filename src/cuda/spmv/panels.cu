@@ -25,7 +25,7 @@
 
 #include <cuda_pipeline.h>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -486,4 +486,4 @@ void spmv(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y, plan_view c
 
 TULLE_INSTANTIATE_CUDA_SPMV(panels)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -15,7 +15,7 @@
 #include <bit>
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 // Of all groups, where a group is worth more than one: as many as an H200 has room for at once, so
@@ -393,4 +393,4 @@ private:
 };
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

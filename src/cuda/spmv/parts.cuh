@@ -11,7 +11,7 @@
 #include "cuda/primitive/block.cuh"
 #include "cuda/workspace.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V>
@@ -51,4 +51,4 @@ struct row_parts {
 };
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

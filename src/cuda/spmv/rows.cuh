@@ -9,7 +9,7 @@
 #include "cuda/primitive/search.cuh"
 #include "cuda/primitive/warp.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 
 /// Compressed rows. Entry k has value val[k], or val[perm[k]] where there is a perm.
 template <class V, class I, class O>
@@ -145,4 +145,4 @@ __global__ void __launch_bounds__(row_threads)
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

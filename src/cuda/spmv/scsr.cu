@@ -16,7 +16,7 @@
 #include "cuda/primitive/warp.cuh"
 #include "cuda/spmv/mirror.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -78,4 +78,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV(scsr)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

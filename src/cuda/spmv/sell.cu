@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -389,4 +389,4 @@ void spmv(V alpha, view<V, I, O> a, V const* x, V beta, V* y, plan_view const& p
 
 TULLE_INSTANTIATE_CUDA_SPMV(sell)
 
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -7,7 +7,7 @@
 
 #include "cuda/spmv/hot_columns.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 template <class V, class I, class O>
@@ -113,4 +113,4 @@ void renumber(any_sell<V, I, O> const& a, ordered_columns<V, I, O> const& to, vo
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

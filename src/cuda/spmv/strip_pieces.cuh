@@ -10,7 +10,7 @@
 
 #include <vector>
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 /// A piece of a strip that is cut.
@@ -87,4 +87,4 @@ __device__ bool is_last_piece(cut_strips<V> const& cut, piece const& p, int lane
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

@@ -9,7 +9,7 @@
 #include "cuda/primitive/block.cuh"
 #include "cuda/spmv/rows.cuh"
 
-namespace tulle::simt {
+namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int tile_threads = 256;
@@ -250,4 +250,4 @@ __global__ void segments_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, sh
 }
 
 } // namespace
-} // namespace tulle::simt
+} // namespace tulle::kernels::cuda

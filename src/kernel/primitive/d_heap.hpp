@@ -5,7 +5,7 @@
 #pragma once
 #include "kernel/primitive/scan.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// The first greatest of keys[0..n), none of them NaN. By vectors where d is a power of two and n
@@ -47,4 +47,4 @@ private:
 };
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

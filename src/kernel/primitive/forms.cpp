@@ -8,7 +8,7 @@
 #include "kernel/primitive/set.hpp"
 #include "primitive/d_heap.hpp"
 
-namespace tulle::simd {
+namespace tulle::kernels {
 namespace {
 
 namespace s = TULLE_ISA;
@@ -57,4 +57,4 @@ constexpr forms all = {sums<std::int32_t>, sums<std::int64_t>,  sums<std::uint32
 
 forms const TULLE_ISA::primitives = all;
 
-} // namespace tulle::simd
+} // namespace tulle::kernels

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace tulle::simd {
+namespace tulle::kernels {
 
 template <class V>
 struct sum_forms {
@@ -86,4 +86,4 @@ inline forms const& forms_of([[maybe_unused]] isa i) {
   return baseline::primitives;
 }
 
-} // namespace tulle::simd
+} // namespace tulle::kernels

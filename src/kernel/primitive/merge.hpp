@@ -8,7 +8,7 @@
 #pragma once
 #include "kernel/primitive/network.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int network_vectors = 4;              // of the longest merge by one network; 8: no faster
@@ -294,4 +294,4 @@ void merge(std::int64_t lists, O const* a_ptr, K const* a, V const* av, O const*
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -4,7 +4,7 @@
 #pragma once
 #include "kernel/primitive/scan.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// Lane i gets lane i ^ k; bytes is k lanes.
@@ -158,4 +158,4 @@ HWY_INLINE bool can_pack(K least, K greatest) {
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

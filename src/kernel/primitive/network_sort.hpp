@@ -5,7 +5,7 @@
 #pragma once
 #include "kernel/primitive/network.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int bitonic_limit = 512;
@@ -80,4 +80,4 @@ void bitonic_sort(K* keys, V* vals, std::int64_t n) {
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

@@ -5,7 +5,7 @@
 #pragma once
 #include "kernel/simd.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 template <class V>
@@ -154,4 +154,4 @@ V exclusive_scan(V const* in, std::int64_t n, V* out, V init = V(0)) {
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

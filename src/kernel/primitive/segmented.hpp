@@ -5,7 +5,7 @@
 #pragma once
 #include "kernel/primitive/scan.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 /// head[0..lanes), bytes of 0 or 1, as bits.
@@ -140,4 +140,4 @@ std::int64_t segmented_sum(V const* in, std::uint8_t const* head, std::int64_t n
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

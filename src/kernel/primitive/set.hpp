@@ -6,7 +6,7 @@
 #pragma once
 #include "kernel/primitive/scan.hpp"
 
-namespace tulle::simd::TULLE_ISA {
+namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 // Where one list is so many times longer, its entries are searched for instead.
@@ -109,4 +109,4 @@ std::int64_t intersection(I const* a, std::int64_t na, I const* b, std::int64_t 
 }
 
 } // namespace
-} // namespace tulle::simd::TULLE_ISA
+} // namespace tulle::kernels::TULLE_ISA

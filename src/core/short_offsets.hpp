@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace tulle::dispatch {
+namespace tulle::formats {
 
 /// f(csr) of a itself, or of a with shorter offsets if it has wider ones and they fit.
 template <class F>
@@ -41,4 +41,4 @@ inline type_tag with_short_offsets(type_tag t) {
   });
 }
 
-} // namespace tulle::dispatch
+} // namespace tulle::formats

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace tulle::dispatch {
+namespace tulle::formats {
 
 struct array_of {
   char const* name;
@@ -67,4 +67,4 @@ std::uint64_t place_of(array_list const& all, std::uint64_t serial);
 /// always there. Arrays on the host.
 std::uint64_t mark_of(array_list const& all, std::uint64_t serial);
 
-} // namespace tulle::dispatch
+} // namespace tulle::formats

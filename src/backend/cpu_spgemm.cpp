@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dispatch/spgemm.hpp"
+#include "backend/cpu_spgemm.hpp"
 
 namespace tulle {
 
 #define TULLE_DECLARE_CELL(tag, V, I, O) extern spgemm_kernel const spgemm_csr_##tag;
 #define TULLE_DECLARE_SET(set)                                                                     \
-  namespace simd::set {                                                                            \
+  namespace kernels::set {                                                                            \
   TULLE_TYPES(TULLE_DECLARE_CELL) TULLE_BASIC_TYPES(TULLE_DECLARE_CELL)                            \
   }
 TULLE_DECLARE_SET(baseline)
@@ -16,10 +16,10 @@ TULLE_DECLARE_SET(avx512)
 #undef TULLE_DECLARE_CELL
 #undef TULLE_DECLARE_SET
 
-namespace dispatch {
+namespace formats {
 namespace {
 
-#define TULLE_CELL(tag, V, I, O, set) &simd::set::spgemm_csr_##tag,
+#define TULLE_CELL(tag, V, I, O, set) &kernels::set::spgemm_csr_##tag,
 #define TULLE_ROW(set) {TULLE_TYPES(TULLE_CELL, set) TULLE_BASIC_TYPES(TULLE_CELL, set)},
 constexpr spgemm_kernel const* table[isa_count][type_count] = {TULLE_ROW(baseline)
 #ifdef __x86_64__
@@ -35,5 +35,5 @@ spgemm_kernel const& cpu_spgemm(isa i, type_tag t) {
   return *table[static_cast<std::size_t>(i)][static_cast<std::size_t>(t)];
 }
 
-} // namespace dispatch
+} // namespace formats
 } // namespace tulle

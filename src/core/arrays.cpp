@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dispatch/arrays.hpp"
+#include "core/arrays.hpp"
 
 #include "tulle/core/parallel.hpp"
 
 #include <atomic>
 
-namespace tulle::dispatch {
+namespace tulle::formats {
 namespace {
 
 constexpr std::uint64_t mixed(std::uint64_t h, std::uint64_t v) {
@@ -118,4 +118,4 @@ std::uint64_t mark_of(array_list const& all, std::uint64_t serial) {
   return h;
 }
 
-} // namespace tulle::dispatch
+} // namespace tulle::formats

@@ -7,8 +7,8 @@
 
 #include "kernel/spgemm.hpp"
 
-namespace tulle::dispatch {
+namespace tulle::formats {
 
 spgemm_kernel const& cpu_spgemm(isa i, type_tag t);
 
-} // namespace tulle::dispatch
+} // namespace tulle::formats
