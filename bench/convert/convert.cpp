@@ -8,7 +8,7 @@
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
-#include "bench/cuda.hpp"
+#include "bench/device.hpp"
 #include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/source.hpp"

@@ -5,7 +5,7 @@
 #include "tulle/op/spgemm_device.hpp"
 
 #include "bench/contest.hpp"
-#include "bench/cuda.hpp"
+#include "bench/device.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"

@@ -11,7 +11,7 @@
 #include "bench/peer_modules.hpp"
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
-#include "bench/spmm/cuda.hpp"
+#include "bench/spmm/device.hpp"
 #include "bench/vectors.hpp"
 
 #include <memory>

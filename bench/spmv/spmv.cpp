@@ -5,13 +5,13 @@
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
-#include "bench/cuda.hpp"
+#include "bench/device.hpp"
 #include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
-#include "bench/spmv/cuda.hpp"
+#include "bench/spmv/device.hpp"
 #include "bench/sweep.hpp"
 #include "bench/vectors.hpp"
 

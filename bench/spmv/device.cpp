@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // tulle's formats on a GPU, from a csr that is there.
-#include "bench/spmv/cuda.hpp"
+#include "bench/spmv/device.hpp"
 
 #include "tulle/core/error.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmv.hpp"
 
-#include "bench/cuda.hpp"
+#include "bench/device.hpp"
 #include "bench/peers/seconds.hpp"
 
 namespace tulle::bench {

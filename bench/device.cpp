@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cuda.hpp"
+#include "bench/device.hpp"
 
 #include "tulle/core/device.hpp"
 

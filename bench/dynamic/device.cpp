@@ -3,7 +3,7 @@
 // The tables of dynamic.cpp on a GPU. Entries are there before they arrive; the host's clock counts
 // from a device that is idle to one that is idle again, and products alone are timed by events.
 // Memory that came back is kept for the next who wants as much, here as everywhere on the device.
-#include "bench/cuda.hpp"
+#include "bench/device.hpp"
 
 #include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/format/coo.hpp"

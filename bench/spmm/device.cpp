@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/spmm/cuda.hpp"
+#include "bench/spmm/device.hpp"
 
 #include "tulle/core/error.hpp"
 #include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/op/spmm.hpp"
 
-#include "bench/cuda.hpp"
+#include "bench/device.hpp"
 #include "bench/peers/seconds.hpp"
 
 namespace tulle::bench {
