@@ -105,13 +105,17 @@ void add_options_of(char const* format, std::vector<std::string>& to) {
   }
 }
 
+template <class... Formats>
+std::vector<std::string> options_of(std::tuple<Formats...> const*) {
+  std::vector<std::string> all;
+  (add_options_of<typename Formats::options>(name(owner_traits<Formats>::format), all), ...);
+  return all;
+}
+
 // "csr5:omega=", "csr5:sigma=", ...
 std::vector<std::string> format_options() {
-  std::vector<std::string> all;
-#define TULLE_FORMAT(name, types, spmv, spmm) add_options_of<name<double>::options>(#name, all);
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
-  return all;
+  using formats = formats_over<double, std::int32_t, std::int32_t>::type;
+  return options_of(static_cast<formats const*>(nullptr));
 }
 
 std::vector<std::string> generator_names() {

@@ -385,20 +385,26 @@ parameter_list parameters_of_view(View const& v) {
   return all;
 }
 
+template <class... Formats>
+parameter_list parameters_by_format(matrix_ref const& a, std::tuple<Formats...> const*) {
+  parameter_list all;
+  auto const fill = [&]<class Owner>(Owner const*) {
+    using view = decltype(std::declval<Owner const&>().view());
+    if (a.format == owner_traits<Owner>::format)
+      all = parameters_of_view(*static_cast<view const*>(a.view));
+  };
+  (fill(static_cast<Formats const*>(nullptr)), ...);
+  return all;
+}
+
 } // namespace
 
 parameter_list parameters_of(matrix_ref const& a) {
-  return visit(a.type, [&](auto types) -> parameter_list {
+  return visit(a.type, [&](auto types) {
     using T = decltype(types);
-    switch (a.format) {
-#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
-  case format::name:                                                                               \
-    return parameters_of_view(*static_cast<name##_view<typename T::value, typename T::index,       \
-                                                       typename T::offset> const*>(a.view));
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
-    }
-    return {};
+    using formats =
+        typename formats_over<typename T::value, typename T::index, typename T::offset>::type;
+    return parameters_by_format(a, static_cast<formats const*>(nullptr));
   });
 }
 

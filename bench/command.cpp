@@ -8,6 +8,7 @@
 #include "apps/support/spool.hpp"
 #include "bench/add/add.hpp"
 #include "bench/assemble/assemble.hpp"
+#include "bench/backend.hpp"
 #include "bench/bench.hpp"
 #include "bench/compare.hpp"
 #include "bench/convert/convert.hpp"
@@ -167,7 +168,7 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
                    "name")
       ->type_name("FOLDER");
   command->add_option("--backend", o->backend, "Where to compute")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
   command
       ->add_option(

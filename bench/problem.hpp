@@ -133,7 +133,7 @@ struct any_problem {
                over_types<assemble_problem>, over_types<level1_problem>, over_types<read_problem>,
                over_types<dynamic_problem>>
       op;
-  std::string backend = "cpu"; ///< where contestants are wanted: cpu or cuda
+  std::string backend = "cpu"; ///< where contestants are wanted
 };
 
 } // namespace tulle::bench

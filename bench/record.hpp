@@ -14,7 +14,7 @@ struct record {
   std::string matrix;
   std::size_t rows = 0, cols = 0, nnz = 0;
   std::string op;      ///< spmv, spmm, spgemm, ...
-  std::string backend; ///< cpu, cuda
+  std::string backend; ///< where it ran: cpu, or that of a device
   std::string format, path, value, index;
   int columns = 1; ///< of X and Y, for spmm
   int threads = 0;

@@ -6,6 +6,7 @@
 #include "tulle/op/convert.hpp"
 
 #include "apps/support/matrix.hpp"
+#include "bench/backend.hpp"
 #include "bench/options.hpp"
 #include "bench/record.hpp"
 
@@ -22,9 +23,8 @@ inline int threads_of(options const& o) {
 /// so; every: all their layouts.
 inline std::vector<layout> wanted_layouts(options const& o) {
   std::vector<layout> all;
-  auto const suited = [&](format f) {
-    return layout_for(f, o.backend == "cuda" ? backend::cuda : backend::cpu);
-  };
+  backend const where = backend_named(o.backend);
+  auto const suited = [&](format f) { return layout_for(f, where); };
   for (std::string const& text : o.formats)
     if (text == "all") {
       for (format const f : all_formats)

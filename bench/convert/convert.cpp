@@ -8,7 +8,7 @@
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
-#include "bench/cuda.hpp"
+#include "bench/device.hpp"
 #include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/source.hpp"
@@ -61,15 +61,16 @@ contestant make_tulle(convert_problem<V, I> const& p, layout const& f, bool refi
 template <class V, class I>
 contestant make_there(std::shared_ptr<device_matrix> const& csr_there, layout const& f, int threads,
                       std::shared_ptr<stopwatch> const& watch) {
-  auto const kept = std::make_shared<kept_matrix>();
+  device const& where = csr_there->where();
+  auto const kept = std::make_shared<kept_matrix>(where);
   contestant c;
-  c.backend = "cuda";
+  c.backend = name(where.backend);
   c.format = name(f);
   c.path = "csr to " + name(f);
   c.watch = watch;
-  c.run = [csr_there, f, kept] {
+  c.run = [csr_there, f, kept, there = with_memory(where, *kept->memory)] {
     kept->matrix = device_matrix();
-    kept->matrix = convert(*csr_there, f, cuda{.memory = kept->memory.get()});
+    kept->matrix = convert(*csr_there, f, there);
   };
   c.run();
   c.bytes = c.peak_bytes = kept->matrix.bytes();
@@ -105,15 +106,13 @@ std::vector<record> run_convert(std::string const& matrix, csr<V, I, I> const& a
     each_layout([p](layout const& l) {
       return std::vector<contestant>{make_tulle(p, l, false), make_tulle(p, l, true)};
     });
-  } else if (!devices(backend::cuda).empty()) {
-    auto const watch = event_watch();
-    auto const there = std::make_shared<device_matrix>(upload(a));
-    c.contestants.push_back(copy_bound(a.bytes(), watch));
+  } else if (auto const where = device_for(o, remarks)) {
+    auto const watch = event_watch(*where);
+    auto const there = std::make_shared<device_matrix>(upload(a, *where));
+    c.contestants.push_back(copy_bound(*where, a.bytes(), watch));
     each_layout([there, watch, threads = p.threads](layout const& l) {
       return std::vector<contestant>{make_there<V, I>(there, l, threads, watch)};
     });
-  } else {
-    remarks.push_back("no device: " + backend_state(backend::cuda));
   }
   any_problem const asked{over_types<convert_problem>(p), o.backend};
   for (entrant& peer : peer_entrants(o.peers, asked, bytes_of_peer(p.a)))

@@ -5,7 +5,7 @@
 // matrix (figure 4, with the memory of table 2), what conversion and defragmenting take (tables 3
 // and 4), and products of sparse matrices into a dynamic one (their sec. 3.2). Rounds keep batches
 // pending by default, which King et al. do not; "in rows" is their way. Unlike there: no sweep over
-// the number of segments, no conversion from coo or hyb, and on CUDA no hyb.
+// the number of segments, no conversion from coo or hyb, and on devices no hyb.
 #include "bench/dynamic/dynamic.hpp"
 
 #include "tulle/dynamic/dynamic_csr.hpp"
@@ -13,6 +13,7 @@
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
+#include "bench/device.hpp"
 #include "bench/dynamic/builds.hpp"
 #include "bench/dynamic/dynamic_products.hpp"
 #include "bench/dynamic/growth.hpp"
@@ -314,8 +315,10 @@ std::vector<record> run_growth(std::string const& matrix, csr<V, I, I> const& so
 std::vector<record> growths(std::string const& matrix, options const& o,
                             std::vector<std::string>& remarks) {
   return with_matrix(matrix, o, [&](auto const& a) {
-    return o.backend == "cuda" ? run_growth_on_device(matrix, a, o, remarks)
-                               : run_growth(matrix, a, o, remarks);
+    if (o.backend == "cpu")
+      return run_growth(matrix, a, o, remarks);
+    auto const where = device_for(o, remarks);
+    return where ? run_growth_on_device(*where, matrix, a, o, remarks) : std::vector<record>();
   });
 }
 

@@ -2,6 +2,7 @@
 
 /// What the benches of matrices that grow share, here and on a device.
 #pragma once
+#include "tulle/core/where.hpp"
 #include "tulle/dynamic/dynamic_csr.hpp"
 #include "tulle/op/assemble.hpp"
 
@@ -108,9 +109,10 @@ contest contest_of_products(record const& about, csr<V, I, I> const& a, array<V>
   return c;
 }
 
-/// The same tables on a GPU.
+/// The same tables on a device.
 template <class V, class I>
-std::vector<record> run_growth_on_device(std::string const& matrix, csr<V, I, I> const& source,
-                                         options const& o, std::vector<std::string>& remarks);
+std::vector<record> run_growth_on_device(device const& where, std::string const& matrix,
+                                         csr<V, I, I> const& source, options const& o,
+                                         std::vector<std::string>& remarks);
 
 } // namespace tulle::bench

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/html/model.hpp"
 
+#include "bench/backend.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -26,7 +28,7 @@ std::string title_of(record const& r) {
                    : r.op == "spmm"   ? "SpMM"
                    : r.op == "spgemm" ? "SpGEMM"
                                       : r.op;
-  std::string const backend = r.backend == "cpu" ? "CPU" : r.backend == "cuda" ? "CUDA" : r.backend;
+  std::string const backend = in_capitals(r.backend);
   for (auto const& part : {backend, r.value})
     if (!part.empty())
       op += " · " + part;

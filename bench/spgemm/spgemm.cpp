@@ -4,8 +4,10 @@
 #include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/op/spgemm.hpp"
 
+#include "bench/backend.hpp"
 #include "bench/contest.hpp"
-#include "bench/cuda.hpp"
+#include "bench/cuda_pool.hpp"
+#include "bench/device.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
@@ -145,23 +147,23 @@ contestant make_there(std::shared_ptr<device_matrix> const& a,
                       std::shared_ptr<device_matrix> const& b, int threads,
                       std::shared_ptr<stopwatch> const& watch, bool keeps_memory,
                       spgemm_options const& how) {
-  auto const kept = std::make_shared<kept_matrix>();
+  auto const kept = std::make_shared<kept_matrix>(a->where());
   contestant c;
-  c.backend = "cuda";
+  c.backend = name(a->where().backend);
   c.watch = watch;
   if (how.method != spgemm_method::automatic)
     c.format = std::string("csr by ") + name(how.method);
   if (keeps_memory)
     c.format = "csr kept";
-  cuda const where{.memory = keeps_memory ? kept->memory.get() : nullptr};
+  device const where = keeps_memory ? with_memory(a->where(), *kept->memory) : a->where();
   c.run = [a, b, kept, where, how] {
     kept->matrix = device_matrix();
     kept->matrix = tulle::spgemm(where, *a, *b, how);
   };
   if (!keeps_memory)
-    c.timed_run = [kept, watch, run = c.run] {
+    c.timed_run = [kept, where, watch, run = c.run] {
       kept->matrix = device_matrix();
-      synchronize();
+      synchronize(where);
       watch->start();
       run();
       return watch->stop();
@@ -175,7 +177,9 @@ contestant make_there(std::shared_ptr<device_matrix> const& a,
     c.path = plan.path();
     c.bytes = plan.result<device_matrix>().bytes();
   }
-  c.peak_bytes = peak_of([&] { device_matrix const made = tulle::spgemm(*a, *b, how); }) - c.bytes;
+  if (auto const peak =
+          peak_of(where, [&] { device_matrix const made = tulle::spgemm(*a, *b, how); }))
+    c.peak_bytes = *peak - c.bytes;
   c.result = [kept, threads](void* to) {
     any_matrix back = download(kept->matrix, {.threads = threads});
     *static_cast<csr<V, I, I>*>(to) = std::move(*back.get_if<csr<V, I, I>>());
@@ -184,19 +188,19 @@ contestant make_there(std::shared_ptr<device_matrix> const& a,
   return c;
 }
 
-template <class V, class I>
+template <class V, class I, space S>
 contestant make_dynamic_there(std::shared_ptr<device_matrix> const& a,
                               std::shared_ptr<device_matrix> const& b,
                               std::shared_ptr<stopwatch> const& watch) {
-  using matrix = device_dynamic_csr<V, I>;
+  using matrix = device_dynamic_csr<V, I, S>;
   auto const left = a->template view<typename matrix::csr_there>();
   auto const right = b->template view<typename matrix::csr_there>();
-  std::shared_ptr<std::pmr::memory_resource> const memory = kept_memory();
+  std::shared_ptr<std::pmr::memory_resource> const memory = kept_memory(a->where());
   device_dynamic_options o;
-  o.where.memory = memory.get();
+  o.where = with_memory(a->where(), *memory);
   auto const kept = std::make_shared<std::unique_ptr<matrix>>();
   contestant c;
-  c.backend = "cuda";
+  c.backend = name(a->where().backend);
   c.format = "dynamic_csr kept";
   c.path = "add_product";
   c.watch = watch;
@@ -222,9 +226,9 @@ contestant make_planned_there(std::shared_ptr<device_matrix> const& a,
   std::shared_ptr<spgemm_plan> plan;
   c.convert_seconds = seconds_of([&] {
     plan = std::make_shared<spgemm_plan>(*a, *b);
-    synchronize();
+    synchronize(a->where());
   });
-  c.backend = "cuda";
+  c.backend = name(a->where().backend);
   c.format = "csr planned";
   c.watch = watch;
   c.path = plan->path();
@@ -269,13 +273,12 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
   }
   if (o.backend == "cpu" && is_wanted(o.formats, "dynamic_csr"))
     c.contestants.push_back(make_dynamic(p));
-  if (o.backend == "cuda" && is_wanted(o.formats, "csr")) {
-    if (devices(backend::cuda).empty()) {
-      remarks.push_back("no device: " + backend_state(backend::cuda));
-    } else {
-      auto const watch = event_watch();
-      auto const there_a = std::make_shared<device_matrix>(upload(a));
-      auto const there_b = is_aat ? std::make_shared<device_matrix>(upload(other)) : there_a;
+  if (o.backend != "cpu" && is_wanted(o.formats, "csr")) {
+    if (auto const where = device_for(o, remarks)) {
+      auto const watch = event_watch(*where);
+      auto const there_a = std::make_shared<device_matrix>(upload(a, *where));
+      auto const there_b =
+          is_aat ? std::make_shared<device_matrix>(upload(other, *where)) : there_a;
       for (bool const keeps_memory : {false, true})
         c.contestants.push_back(
             make_there<V, I>(there_a, there_b, p.threads, watch, keeps_memory, {}));
@@ -284,8 +287,13 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
         if (auto const method = static_cast<spgemm_method>(m); is_wanted(o.methods, name(method)))
           c.contestants.push_back(
               make_there<V, I>(there_a, there_b, p.threads, watch, false, {.method = method}));
+      auto const make_dynamic_one = [=, there = where->backend] {
+        return with_space(there, [&]<space S>() {
+          return std::vector<contestant>{make_dynamic_there<V, I, S>(there_a, there_b, watch)};
+        });
+      };
       if (is_wanted(o.formats, "dynamic_csr"))
-        c.contestants.push_back(make_dynamic_there<V, I>(there_a, there_b, watch));
+        c.entrants.push_back({"tulle dynamic_csr kept", 0, make_dynamic_one});
     }
   }
   for (auto& peer : ask_peers(o.peers, {over_types<spgemm_problem>(p), o.backend}, remarks))

@@ -5,13 +5,15 @@
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmm.hpp"
 
+#include "bench/backend.hpp"
 #include "bench/contest.hpp"
+#include "bench/device.hpp"
 #include "bench/dynamic/growth.hpp"
 #include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
-#include "bench/spmm/cuda.hpp"
+#include "bench/spmm/device.hpp"
 #include "bench/vectors.hpp"
 
 #include <memory>
@@ -121,11 +123,9 @@ std::vector<layout> wanted_here(options o) {
   if (o.formats != std::vector<std::string>{"all"})
     return wanted_layouts(o);
   std::vector<layout> own;
-#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
-  if (std::string_view(#spmm).find(o.backend == "cpu" ? "CPU" : "CUDA") != std::string_view::npos) \
-    own.push_back({format::name, {}});
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
+  for (format const f : all_formats)
+    if (has_spmm(f, backend_named(o.backend)))
+      own.push_back({f, {}});
   return own;
 }
 
@@ -165,10 +165,10 @@ std::vector<record> run_spmm(std::string const& matrix, csr<V, I, I> const& a,
     for (bool const pending : {false, true})
       enter("dynamic_csr", 4 * detail::bytes_of(p.a),
             [r, &all, pending] { return grown(r, all, pending); });
-  } else if (o.backend == "cuda" && !devices(backend::cuda).empty()) {
-    c.contestants = spmm_on_device(p, all, wanted_here(o), static_cast<std::size_t>(c.bound_bytes));
-  } else {
-    remarks.push_back("no device: " + backend_state(backend::cuda));
+  } else if (auto const where = device_for(o, remarks)) {
+    auto const watch = event_watch(*where);
+    c.contestants.push_back(copy_bound(*where, static_cast<std::size_t>(c.bound_bytes), watch));
+    c.entrants = spmm_on_device(*where, p, all, wanted_here(o), watch);
   }
   any_problem const asked{over_types<spmm_problem>(p), o.backend};
   for (entrant& peer : peer_entrants(o.peers, asked, bytes_of_peer(p.a)))

@@ -5,13 +5,13 @@
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
-#include "bench/cuda.hpp"
+#include "bench/device.hpp"
 #include "bench/measure.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
-#include "bench/spmv/cuda.hpp"
+#include "bench/spmv/device.hpp"
 #include "bench/sweep.hpp"
 #include "bench/vectors.hpp"
 
@@ -104,12 +104,10 @@ std::vector<record> run_spmv(std::string const& matrix, csr<V, I, I> const& a, o
         return who;
       });
     }
-  } else if (o.backend == "cuda" && !devices(backend::cuda).empty()) {
-    auto const there = std::make_shared<cuda_formats<V, I>>(p);
-    c.contestants.push_back(copy_bound(static_cast<std::size_t>(c.bound_bytes), there->watch()));
-    each_layout([there](layout const& l, spmv_method method) { return there->make(l, method); });
-  } else {
-    remarks.push_back("no device: " + backend_state(backend::cuda));
+  } else if (auto const where = device_for(o, remarks)) {
+    auto const watch = event_watch(*where);
+    c.contestants.push_back(copy_bound(*where, static_cast<std::size_t>(c.bound_bytes), watch));
+    each_layout(formats_on_device(*where, p, watch));
   }
   any_problem const asked{over_types<spmv_problem>(p), o.backend};
   if (o.sweep.empty())

@@ -3,7 +3,7 @@
 // Every public header, and the bodies that format headers keep, which say nothing before they are instantiated.
 #include <tulle/tulle.hpp>
 
-#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
+#define TULLE_FORMAT(name, ...)                                                      \
   template struct tulle::name<double, std::int32_t, std::int32_t>;                                 \
   template struct tulle::name<float, std::int64_t, std::int64_t>;                                  \
   template struct tulle::name##_view<double, std::int32_t, std::int32_t>;

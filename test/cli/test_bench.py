@@ -39,6 +39,14 @@ class Bench(CommandLine):
             self.assertGreater(r["csr_bound_ratio"], 0)
             self.assertGreaterEqual(r["turns"], 9)
 
+    def test_a_device_that_is_missing_is_named(self):
+        nowhere = {f"TULLE_{name}_MODULE": self.path("nowhere.so") for name in ("CUDA", "OPENCL")}
+        for backend in ("cuda", "opencl"):
+            for operation in ("spmv", "spmm", "spgemm", "convert", "dynamic"):
+                said = self.bad("bench", operation, "gen:lattice:2000", "--quick", "--backend", backend, "--peers", "none",
+                                environment=nowhere, expect=[f"nobody computes this on {backend}"])
+                self.assertRegex(said, f"Note: no {backend} device: .*nowhere.so")
+
     def test_memory_is_kept_to(self):
         text = self.bench("--formats", "csr,coo,csc,sell", "--peers", "none", "--memory", "300K", f"--json={self.records}")
         self.assertRegex(text, "Note: gen:lattice:2000: measured in [2-4] groups")

@@ -21,7 +21,8 @@ namespace tulle {
 
 struct optimize_options {
   double calls = 1000; ///< products that the conversion has to pay for
-  /// Empty: every format by default, dia of shared stretches, and one triangle in dia and bcsr.
+  /// Empty: the core shelf, each format by its default, dia of shared stretches, and one triangle in
+  /// dia and bcsr.
   std::vector<layout> among{};
   /// refill() will follow: layouts that rest on equal values, dia of shared stretches and all of
   /// one triangle, take no part.
