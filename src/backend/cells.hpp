@@ -15,4 +15,6 @@ struct kernel_row {
   conversion const* convert[type_count];
 };
 
+using enum detail::backend_word; // the words of formats.def
+
 } // namespace tulle
