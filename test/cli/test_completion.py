@@ -68,7 +68,7 @@ class Completion(CommandLine):
         self.assertEqual(self.ask("show", "--format", "csr5", ":"), ["omega=", "sigma="])
         self.assertEqual(self.ask("show", "--format", "=", "csr5", ":", "si"), ["sigma="])
         self.assertEqual(self.ask("bench", "spmv", "--formats", "csr,cs"),
-                         ["csr," + f for f in ("csr", "csc", "csr5", "csr_adaptive", "csr_pool")])
+                         ["csr," + f for f in ("csr", "csc", "csr5", "csr_adaptive")])
 
     def test_generators(self):
         names = [g["name"] for g in self.good_json("gen", "--list")["generators"]]
