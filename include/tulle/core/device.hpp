@@ -99,9 +99,8 @@ class device_array {
 public:
   device_array() = default;
   explicit device_array(std::size_t n, device const& where = device(S))
-      : size_(n), block_(checked_mul(n, sizeof(T), "device_array"), where) {
-    detail::check_space(S, where);
-  }
+      : size_((detail::check_space(S, where), n)), // before another module is asked for memory
+        block_(checked_mul(n, sizeof(T), "device_array"), where) {}
   /// A copy of host memory.
   device_array(T const* first, std::size_t n, device const& where = device(S))
       : device_array(n, where) {
