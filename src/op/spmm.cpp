@@ -175,8 +175,8 @@ void spmm_plan::check_operand(spmv_operand a) {
     detail::check_place("spmm", s, a.matrix);
   if (s.column)
     a.transposed ? s.column->check(transposed(a.matrix)) : s.column->check(a.matrix);
-  else if (s.is_host() && dispatch::pattern_of(dispatch::arrays_of(a.matrix), s.view.threads) !=
-                              s.known.pattern)
+  else if (s.is_host() &&
+           dispatch::pattern_of(dispatch::arrays_of(a.matrix), s.view.threads) != s.known.pattern)
     detail::fail_other_pattern("spmm", a.matrix.format);
 }
 
@@ -207,7 +207,7 @@ void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, s
   if (alpha_is_zero)
     return check(table_of(here.backend).scale(place_of(here), kind, beta, c), "spmm");
   if (!plan) {
-    spmm_plan made(w, a, b, c);
+    spmm_plan made(space_of(w) == space::host ? w : with_queue_memory(w), a, b, c);
     return spmm(&made, w, kind, alpha, a, b, beta, c);
   }
   spmm_plan::state& s = plan->get();

@@ -31,7 +31,7 @@ namespace detail {
 
 /// Device memory that is owned. Without a resource of the caller's it comes from the stream's pool,
 /// or where it is large and the pool has none idle, from the driver. It goes back in the stream's
-/// order; so the stream must live as long.
+/// order; so the stream must live as long. To a resource it goes back when the stream is done.
 class device_block {
 public:
   device_block() = default;
