@@ -13,6 +13,10 @@ struct control {
   std::size_t (*launches)();    ///< kernels and copies that were put on a queue
   std::size_t (*waits)();       ///< calls that ran all that was on a queue
 
+  /// Memory of no queue; it is given back at once, whoever still works on it.
+  void* (*allocate)(std::size_t bytes); ///< nullptr where there is none
+  void (*deallocate)(void* p);
+
   void* (*make_queue)();
   void (*drop_queue)(void* queue);           ///< runs what is on it
   std::size_t (*pending)(void const* queue); ///< what is on it and has not run

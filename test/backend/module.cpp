@@ -147,9 +147,20 @@ constexpr backend_table table = {backend_version,
                                  spgemm,
                                  nullptr}; // no dynamic matrices
 
-constexpr control of_tests = {bytes_in_use,    blocks_in_use, allocations,   launches,
-                              waits,           make_queue,    drop_queue,    pending,
-                              fail_allocation, fail_launch,   fail_execution};
+void* allocate_raw(std::size_t bytes) {
+  void* p = nullptr;
+  guarded([&] { p = allocate(bytes); });
+  return p;
+}
+void deallocate_raw(void* p) {
+  std::lock_guard const lock(device_lock());
+  begin_release(p);
+  end_release(p);
+}
+
+constexpr control of_tests = {bytes_in_use,    blocks_in_use,  allocations,   launches,   waits,
+                              allocate_raw,    deallocate_raw, make_queue,    drop_queue, pending,
+                              fail_allocation, fail_launch,    fail_execution};
 
 } // namespace
 } // namespace tulle::test_device

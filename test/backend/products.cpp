@@ -80,11 +80,14 @@ outcome run(spmv_call const& c) {
   });
 }
 
-outcome prepare_dense(void const*, detail::dense_ref const&, detail::dense_ref const&,
+template <class View>
+outcome prepare_dense(void const* a, detail::dense_ref const&, detail::dense_ref const&,
                       plan_view& plan, std::size_t& bytes) {
-  plan.method = "loop";
-  bytes = 0;
-  return {};
+  return prepare<View>(a, plan, bytes);
+}
+template <class View>
+outcome fill_dense(void const* a, detail::dense_ref const&, plan_view& plan) {
+  return fill<View>(a, plan);
 }
 
 template <class View>
@@ -93,7 +96,10 @@ outcome run_dense(spmm_call const& k) {
   return guarded([&] {
     launch(place_of(*k.plan),
            [a = *static_cast<View const*>(k.a), alpha = *static_cast<V const*>(k.alpha),
-            beta = *static_cast<V const*>(k.beta), b = k.b, c = k.c] {
+            beta = *static_cast<V const*>(k.beta), b = k.b, c = k.c,
+            work = k.plan->work]() mutable {
+             if constexpr (is_csr<View>)
+               a.row_ptr = static_cast<typename View::offset const*>(work);
              auto const at = [](detail::dense_ref const& d, std::size_t i, std::size_t j) -> V& {
                return static_cast<V*>(d.data)[i * d.row_stride + j * d.col_stride];
              };
@@ -113,7 +119,8 @@ outcome run_dense(spmm_call const& k) {
 #define TULLE_SPMV(tag, V, I, O, format)                                                           \
   {prepare<format##_view<V, I, O>>, fill<format##_view<V, I, O>>, run<format##_view<V, I, O>>},
 #define TULLE_SPMM(tag, V, I, O, format)                                                           \
-  {prepare_dense, nullptr, run_dense<format##_view<V, I, O>>},
+  {prepare_dense<format##_view<V, I, O>>, fill_dense<format##_view<V, I, O>>,                      \
+   run_dense<format##_view<V, I, O>>},
 #define TULLE_BASIC(name)                                                                          \
   constexpr spmv_kernel spmv_of_##name[] = {TULLE_TYPES(TULLE_SPMV, name)                          \
                                                 TULLE_BASIC_TYPES(TULLE_SPMV, name)};              \

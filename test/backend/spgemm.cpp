@@ -60,7 +60,6 @@ void with_semiring(semiring_kind kind, F f) {
 template <class V, class I, class O>
 struct product {
   using view = csr_view<V, I, O>;
-  using term = std::pair<I, V>;
 
   struct result {
     std::vector<O> row_ptr = {0};
@@ -75,21 +74,32 @@ struct product {
     return n;
   }
 
+  /// Sums of a row by column.
+  struct room {
+    std::vector<V> sum;
+    std::vector<bool> has;
+    std::vector<I> cols;
+    explicit room(I n) : sum(static_cast<std::size_t>(n)), has(static_cast<std::size_t>(n)) {}
+    static std::size_t bytes(I n) { return static_cast<std::size_t>(n) * (sizeof(V) + 1) + 1; }
+  };
+
   /// f(column, value) for each entry of row i, columns ascending.
   template <class S, class F>
-  static void row(S const& s, view const& a, view const& b, I i, std::vector<term>& terms, F f) {
-    terms.clear();
+  static void row(S const& s, view const& a, view const& b, I i, room& r, F f) {
+    r.cols.clear();
     for (O k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
-      for (O p = b.row_ptr[a.col[k]]; p < b.row_ptr[a.col[k] + 1]; ++p)
-        terms.push_back({b.col[p], times(s, a.val[k], b.val[p])});
-    std::stable_sort(terms.begin(), terms.end(),
-                     [](term const& x, term const& y) { return x.first < y.first; });
-    for (std::size_t k = 0; k < terms.size();) {
-      I const j = terms[k].first;
-      V sum = terms[k].second;
-      for (++k; k < terms.size() && terms[k].first == j; ++k)
-        sum = s.add(sum, terms[k].second);
-      f(j, sum);
+      for (O p = b.row_ptr[a.col[k]]; p < b.row_ptr[a.col[k] + 1]; ++p) {
+        auto const j = static_cast<std::size_t>(b.col[p]);
+        V const v = times(s, a.val[k], b.val[p]);
+        r.sum[j] = r.has[j] ? s.add(r.sum[j], v) : v;
+        if (!r.has[j])
+          r.cols.push_back(b.col[p]);
+        r.has[j] = true;
+      }
+    std::sort(r.cols.begin(), r.cols.end());
+    for (I const j : r.cols) {
+      r.has[static_cast<std::size_t>(j)] = false;
+      f(j, r.sum[static_cast<std::size_t>(j)]);
     }
   }
 
@@ -135,7 +145,7 @@ struct product {
   static result multiply_there(view const& a, view const& b, product_request const& r) {
     result c;
     auto const* const mask = static_cast<view const*>(r.mask);
-    std::vector<term> terms;
+    room sums(b.cols);
     std::vector<I> of_row;
     with_semiring<V>(r.semiring, [&](auto const& s) {
       for (I i = 0; i < a.rows; ++i) {
@@ -143,7 +153,7 @@ struct product {
           of_row.assign(mask->col + mask->row_ptr[i], mask->col + mask->row_ptr[i + 1]);
           std::sort(of_row.begin(), of_row.end());
         }
-        row(s, a, b, i, terms, [&](I j, V v) {
+        row(s, a, b, i, sums, [&](I j, V v) {
           if (mask && std::binary_search(of_row.begin(), of_row.end(), j) == r.complement)
             return;
           c.col.push_back(j);
@@ -164,7 +174,7 @@ struct product {
       wait(at);
       opened const memory;
       cpu const alone{.threads = 1, .workspace_limit = r.workspace_limit};
-      detail::limited const room("spgemm", alone);
+      detail::limited const limit("spgemm", alone);
       view a = *static_cast<view const*>(of_a), b = *static_cast<view const*>(of_b);
       a.validate(alone);
       b.validate(alone);
@@ -176,21 +186,19 @@ struct product {
         a = both.first.view();
         b = both.second.view();
       }
-      detail::canonical<V, I, O> const left(a, room.counted()), right(b, room.counted());
-      std::size_t most = 0;
+      detail::canonical<V, I, O> const left(a, limit.counted()), right(b, limit.counted());
       for (I i = 0; i < a.rows; ++i) {
         std::size_t const n = products_of(left.view, right.view, i);
         facts.products += n;
         facts.most_entries += std::min(n, static_cast<std::size_t>(b.cols));
-        most = std::max(most, n);
       }
-      // Of device memory, though it is the host's that the terms of a row are sorted in.
-      std::size_t const scratch = (most + 1) * sizeof(term),
+      // Of device memory, though it is the host's that a row is summed in.
+      std::size_t const scratch = room::bytes(b.cols),
                         rows = (static_cast<std::size_t>(a.rows) + 1) * sizeof(O);
       facts.bytes = rows;
       facts.seconds = 1e-6 + 1e-9 * static_cast<double>(facts.products);
-      std::snprintf(facts.how, sizeof facts.how, "%lld sorted", static_cast<long long>(a.rows));
-      if (scratch + rows > room.left())
+      std::snprintf(facts.how, sizeof facts.how, "%lld dense", static_cast<long long>(a.rows));
+      if (scratch + rows > limit.left())
         throw failure{{outcome::refused, errc::out_of_memory, no_room(scratch + rows, r)}};
       take(keep, scratch);
       result made = multiply_there(left.view, right.view, r);
@@ -234,10 +242,10 @@ struct product {
              [a = *static_cast<view const*>(of_a), b = *static_cast<view const*>(of_b),
               c = *static_cast<view const*>(of_c), row_ptr = static_cast<O const*>(plan.row_ptr)] {
                detail::canonical<V, I, O> const left(a, {.threads = 1}), right(b, {.threads = 1});
-               std::vector<term> terms;
+               room sums(b.cols);
                for (I i = 0; i < a.rows; ++i) {
                  V* to = const_cast<V*>(c.val) + row_ptr[i];
-                 row(plus_times(), left.view, right.view, i, terms, [&](I, V v) { *to++ = v; });
+                 row(plus_times(), left.view, right.view, i, sums, [&](I, V v) { *to++ = v; });
                }
              });
     });
