@@ -160,10 +160,14 @@ device_block::device_block(std::size_t bytes, device const& where) : bytes_(byte
 device_block::~device_block() {
   if (!data_)
     return;
-  if (where_.memory)
+  backend_table const* const there = module_of(where_.backend).table;
+  if (where_.memory) {
+    if (there)                       // no module was needed to get here
+      there->wait(place_of(where_)); // the resource knows of no queue, and may give it to anybody
     free_array(data_, bytes_, where_.memory);
-  else
-    module_of(where_.backend).table->deallocate(place_of(where_), data_);
+  } else {
+    there->deallocate(place_of(where_), data_);
+  }
 }
 
 void device_copy_there(void* to, void const* from, std::size_t bytes, device const& where) {

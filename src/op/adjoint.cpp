@@ -21,19 +21,18 @@ void conjugate(where const& w, dense_ref const& from, dense_ref const& to) {
   check(table_of(w.backend).conjugate(place_of(w), kind_of<V>, from, to), "adjoint");
 }
 
-/// An output that is conjugated for the while, and back whatever happens.
-template <class V>
-class conjugated {
-public:
-  conjugated(where const& w, dense_ref const& c) : w_(w), c_(c) { conjugate<V>(w_, c_, c_); }
-  ~conjugated() { conjugate<V>(w_, c_, c_); }
-  conjugated(conjugated const&) = delete;
-  conjugated& operator=(conjugated const&) = delete;
-
-private:
-  where const& w_;
-  dense_ref const& c_;
-};
+/// f() while c is conjugated; whatever happens, it is conjugated back. What fails first is thrown.
+template <class V, class F>
+void while_conjugated(where const& w, dense_ref const& c, F const& f) {
+  conjugate<V>(w, c, c);
+  try {
+    f();
+  } catch (...) {
+    table_of(w.backend).conjugate(place_of(w), kind_of<V>, c, c);
+    throw;
+  }
+  conjugate<V>(w, c, c);
+}
 
 /// Memory for a copy, where A is. On a device it is of the stream's pool, which gives it back in
 /// the stream's order.
@@ -72,8 +71,7 @@ void conjugate_product(char const* op, where const& w, V alpha, dense_ref const&
   where rest = w;
   if (rest.workspace_limit != SIZE_MAX)
     rest.workspace_limit -= bytes;
-  conjugated<V> const output(w, c);
-  product(rest, std::conj(alpha), copy, std::conj(beta));
+  while_conjugated<V>(w, c, [&] { product(rest, std::conj(alpha), copy, std::conj(beta)); });
 }
 
 template <class V>

@@ -76,6 +76,13 @@ inline device_properties describe(char const* op, kernel_plan& p) {
   return found;
 }
 
+/// For what a call takes and gives back: memory of the queue, which takes it back in its order. To
+/// a resource of the caller's it would have to be waited for.
+inline where with_queue_memory(where w) {
+  w.memory = nullptr;
+  return w;
+}
+
 /// "cpu/avx2 csr rows, 2 threads"
 inline std::string path_of(kernel_plan const& p, device_properties const& d) {
   std::string text = name(p.where.backend);

@@ -207,7 +207,7 @@ void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, s
   if (alpha_is_zero)
     return check(table_of(here.backend).scale(place_of(here), kind, beta, c), "spmm");
   if (!plan) {
-    spmm_plan made(w, a, b, c);
+    spmm_plan made(space_of(w) == space::host ? w : with_queue_memory(w), a, b, c);
     return spmm(&made, w, kind, alpha, a, b, beta, c);
   }
   spmm_plan::state& s = plan->get();

@@ -231,7 +231,8 @@ void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, s
   };
   if (!plan) {
     if (space_of(w) != space::host) {
-      auto made = a.transposed ? spmv_plan(w, transposed(m), o) : spmv_plan(w, m, o);
+      where const own = with_queue_memory(w);
+      auto made = a.transposed ? spmv_plan(own, transposed(m), o) : spmv_plan(own, m, o);
       return spmv(&made, w, kind, alpha, a, x, x_size, beta, y, y_size);
     }
     spmv_plan::state s;

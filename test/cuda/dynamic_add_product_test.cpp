@@ -6,7 +6,8 @@
 #include "tulle/op/transpose.hpp"
 
 #include "cuda/grown.hpp"
-#include "cuda/memory.hpp"
+#include "device/memory.hpp"
+#include "device/spgemm.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 

@@ -5,7 +5,6 @@
 #include "tulle/gen/generate.hpp"
 
 #include "cuda/grown.hpp"
-#include "cuda/stream.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 
@@ -17,8 +16,8 @@ namespace {
 TEST(device_dynamic_csr, products_on_four_streams_see_whole_batches) {
   std::mt19937 random(7);
   std::int32_t const n = 5000;
-  stream const own;
-  stream const others[4];
+  own_queue const own;
+  own_queue const others[4];
   device_dynamic_options o;
   o.where = own;
   matrix a(n, n, o);
@@ -33,7 +32,7 @@ TEST(device_dynamic_csr, products_on_four_streams_see_whole_batches) {
     for (auto const& [place, v] : m.at)
       z[static_cast<std::size_t>(place.first)] += v * x[static_cast<std::size_t>(place.second)];
     std::vector<device_array<double>> y;
-    for (stream const& s : others) {
+    for (own_queue const& s : others) {
       y.emplace_back(z.size(), s);
       spmv(s, 1.0, a, there, 0.0, y.back());
     }

@@ -8,8 +8,7 @@
 #include "tulle/op/spmv.hpp"
 
 #include "cuda/grown.hpp"
-#include "cuda/memory.hpp"
-#include "cuda/stream.hpp"
+#include "device/memory.hpp"
 #include "support/expect.hpp"
 #include "support/zoo.hpp"
 
@@ -128,7 +127,7 @@ TEST(device_dynamic_csr, sequences_are_those_of_a_map_on_four_streams) {
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t)
     threads.emplace_back([&wrong, t] {
-      stream const s;
+      own_queue const s;
       for (unsigned const seed : sequence_seeds(is_quick() ? 16 : 160))
         if (seed % 4 == t && wrong[t].empty())
           wrong[t] = run<double, std::int32_t>(seed, 1 + seed % 30, s);

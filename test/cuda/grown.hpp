@@ -6,7 +6,7 @@
 #include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/op/spmv.hpp"
 
-#include "cuda/product.hpp"
+#include "device/product.hpp"
 #include "dynamic/model.hpp"
 
 #include <algorithm>
@@ -15,13 +15,6 @@
 namespace tulle::test::device_dynamic_test {
 
 using matrix = device_dynamic_csr<double>;
-
-template <class V>
-std::vector<V> from_there(device_array<V> const& y) {
-  std::vector<V> here(y.size());
-  y.copy_to(here.data());
-  return here;
-}
 
 /// y = A x into memory that was full of NaN.
 template <class V, class I>

@@ -5,7 +5,7 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 
-#include "cuda/device_types.hpp"
+#include "device/operands.hpp"
 #include "support/layouts.hpp"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ public:
   void expect_product(spmv_method m) const {
     auto const cols = static_cast<I>(length_ * 3);
     csr_view<V, I, I, space::cuda> const a(unchecked, rows_, cols, static_cast<I>(nnz_),
-                                             row_ptr_.data(), col_.data(), val_.data());
+                                           row_ptr_.data(), col_.data(), val_.data());
     std::vector<V> xs(static_cast<std::size_t>(cols), V(1));
     V wanted = 0;
     for (std::size_t k = 0; k < length_; ++k) {

@@ -1,79 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A B on the device against the cpu, bit for bit: the zoo, every bin of rows, plans, limits and
-// errors, in every type of the device.
-#include "tulle/gen/generate.hpp"
-#include "tulle/op/convert.hpp"
-#include "tulle/op/spgemm_forecast.hpp"
+// A B on a GPU: every bin of rows, methods, maps of plans, and workspace.
+#include "device/memory.hpp"
+#include "device/spgemm.hpp"
 
-#include "cuda/memory.hpp"
-#include "cuda/product.hpp"
-#include "support/expect.hpp"
-#include "support/zoo.hpp"
-
-#include <cmath>
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
-#include <memory_resource>
 
-namespace tulle::test::spgemm_test {
+namespace tulle::test::cuda_spgemm_test {
 namespace {
 
-/// Values that are none, so that what comes out is not what was there.
-void forget_values(device_matrix const& there, any_matrix const& like) {
-  with_csr(like, [&]<class V, class I, class O>(csr<V, I, O> const&) {
-    auto const c = there.view<csr_view<V, I, O, space::cuda>>();
-    if (c.nnz != 0) {
-      EXPECT_EQ(cudaMemset(const_cast<V*>(c.val), 0xff, there.nnz() * sizeof(V)), cudaSuccess);
-    }
-  });
-}
-
-/// The path of a plan for a b, after what comes out of it is what is wanted, by a map where there
-/// is one and without: tiny is automatic but for that.
-std::string expect_plan(cuda const& where, device_matrix const& a, device_matrix const& b,
-                        any_matrix const& wanted, std::string const& what) {
-  spgemm_plan plan(where, a, b), unmapped(where, a, b, {.method = spgemm_method::tiny});
-  EXPECT_EQ(unmapped.path().find(" map "), std::string::npos) << what;
-  for (auto* const p : {&plan, &unmapped}) {
-    EXPECT_TRUE(same_as(p->result<device_matrix>(), wanted)) << what << " planned";
-    forget_values(p->result<device_matrix>(), wanted);
-    EXPECT_TRUE(same_as(spgemm(*p, a, b), wanted)) << what << " again";
-  }
-  return plan.path();
-}
-
-/// The same, after the product without a plan was that of the cpu, twice.
-std::string expect_product(any_matrix const& a, any_matrix const& b, std::string const& what,
-                           cuda const& where = {}) {
-  any_matrix const wanted = spgemm(cpu{}, a, b);
-  device_matrix const there_a = upload(a), there_b = upload(b);
-  for (int k = 0; k < 2; ++k) {
-    device_matrix const c = spgemm(where, there_a, there_b);
-    EXPECT_TRUE(same_as(c, wanted)) << what;
-    EXPECT_EQ(c.bytes(), wanted.bytes()) << what;
-  }
-  return expect_plan(where, there_a, there_b, wanted, what);
-}
-/// A A, which looks at A once.
-std::string expect_square(any_matrix const& a, std::string const& what) {
-  any_matrix const wanted = spgemm(cpu{}, a, a);
-  device_matrix const there = upload(a);
-  EXPECT_TRUE(same_as(spgemm(there, there), wanted)) << what;
-  return expect_plan({}, there, there, wanted, what);
-}
-
-/// Rows of b's for a product with a: of few and many lengths.
-csr<double> factor_for(csr<double> const& a, std::int32_t cols, unsigned seed) {
-  std::vector<std::int32_t> lengths;
-  for (std::int32_t i = 0; i < a.cols; ++i) {
-    unsigned const r = (static_cast<unsigned>(i) * 2654435761u + seed) >> 16;
-    lengths.push_back(std::min(cols, r % 97 == 0   ? 40
-                                     : r % 11 == 0 ? 0
-                                                   : static_cast<std::int32_t>(r % 9)));
-  }
-  return rough(from_lengths(cols, lengths, seed), seed);
-}
+using namespace device_products;
 
 /// The first row, the first column and the diagonal.
 csr<double> arrowhead(std::int32_t n) {
@@ -88,31 +25,12 @@ csr<double> arrowhead(std::int32_t n) {
                      array<double>(col.size(), 1.0));
 }
 
-/// A random matrix with values of full precision.
-csr<double> random(std::string const& text) {
-  return rough(generate(text));
-}
-
 class cuda_spgemm : public testing::TestWithParam<type_tag> {
 protected:
   type_tag const type = GetParam();
 };
 INSTANTIATE_TEST_SUITE_P(types, cuda_spgemm, testing::ValuesIn(every_type),
                          [](auto const& info) { return name(info.param); });
-
-TEST_P(cuda_spgemm, has_the_bits_of_the_cpu) {
-  for (animal const& animal : zoo()) {
-    bool const is_large = animal.matrix.val.size() > (is_quick() ? 1'000u : 20'000u);
-    if (is_large && (type != type_tag::f64_i32 || is_quick()))
-      continue;
-    any_matrix const a = as_type(rough(animal.matrix), type);
-    for (std::int32_t const cols : {0, 1, 500, 200'000})
-      expect_product(a, as_type(factor_for(animal.matrix, cols, 5), type),
-                     animal.name + " times " + std::to_string(cols));
-    if (animal.matrix.rows == animal.matrix.cols)
-      expect_square(a, animal.name + " squared");
-  }
-}
 
 /// Generated operands, b empty for a square, and what the path of their product has.
 struct road {
@@ -177,15 +95,12 @@ TEST_P(cuda_spgemm, does_as_it_is_told) {
   struct {
     spgemm_method method;
     char const* path;
-  } const cases[] = {{spgemm_method::tiny, " tiny"},
-                     {spgemm_method::heap, " heap"},
-                     {spgemm_method::esc, " esc 256"},
-                     {spgemm_method::hash, " hash 256"},
-                     {spgemm_method::dense, " tiled"},
-                     {spgemm_method::global_esc, "sorts"},
-                     {spgemm_method::merge, " merge"},
-                     {spgemm_method::heap_esc_merge, " merge, "},
-                     {spgemm_method::heap_esc_merge, " heap"}};
+  } const cases[] = {
+      {spgemm_method::tiny, " tiny"},          {spgemm_method::heap, " heap"},
+      {spgemm_method::esc, " esc 256"},        {spgemm_method::hash, " hash 256"},
+      {spgemm_method::dense, " tiled"},        {spgemm_method::global_esc, "sorts"},
+      {spgemm_method::merge, " merge"},        {spgemm_method::heap_esc_merge, " merge, "},
+      {spgemm_method::heap_esc_merge, " heap"}};
   std::vector<std::pair<any_matrix, any_matrix>> products;
   for (animal const& animal : zoo())
     if (animal.matrix.val.size() <= (is_quick() ? 1'000u : 5'000u))
@@ -201,7 +116,7 @@ TEST_P(cuda_spgemm, does_as_it_is_told) {
     std::string paths;
     for (auto const& [a, b] : products) {
       any_matrix const wanted = spgemm(cpu{}, a, b);
-      device_matrix const there_a = upload(a), there_b = upload(b);
+      device_matrix const there_a = put(a), there_b = put(b);
       std::string const what = std::string(name(c.method)) + " " + std::to_string(a.rows()) +
                                " x " + std::to_string(b.cols());
       EXPECT_TRUE(same_as(spgemm(there_a, there_b, {.method = c.method}), wanted)) << what;
@@ -224,7 +139,7 @@ TEST(cuda, hashed_products_stand_columns_far_apart) {
     col[k] = static_cast<std::int32_t>(k % 40 * 3 + k / 40 % 3) << 20;
   csr<double> const b(60, 1 << 28, ptr, col, val);
   for (spgemm_method const method : {spgemm_method::hash, spgemm_method::automatic})
-    EXPECT_TRUE(same_as(spgemm(upload(a), upload(b), {.method = method}), spgemm(cpu{}, a, b)));
+    EXPECT_TRUE(same_as(spgemm(put(a), put(b), {.method = method}), spgemm(cpu{}, a, b)));
 }
 
 // All products of a row at one place but one, and far from it: they add in turns, as many as there
@@ -243,12 +158,12 @@ TEST_P(cuda_spgemm, adds_many_products_at_one_place) {
 
 TEST(cuda, a_sort_of_all_products_keeps_to_its_limit) {
   csr<double> const a = random("random:2000:2000:40000");
-  device_matrix const there = upload(a);
+  device_matrix const there = put(a);
   any_matrix const wanted = spgemm(cpu{}, any_matrix(a), any_matrix(a));
   spgemm_options const o{.method = spgemm_method::global_esc};
-  EXPECT_TRUE(same_as(spgemm(cuda{.workspace_limit = 3 << 20}, there, there, o), wanted));
+  EXPECT_TRUE(same_as(spgemm(policy{.workspace_limit = 3 << 20}, there, there, o), wanted));
   EXPECT_TRUE(fails_with(errc::out_of_memory, {"global_esc", "products of row 0"}, [&] {
-    spgemm(cuda{.workspace_limit = (1 << 20) + 40'000}, there, there, o);
+    spgemm(policy{.workspace_limit = (1 << 20) + 40'000}, there, there, o);
   }));
 }
 
@@ -267,36 +182,12 @@ TEST_P(cuda_spgemm, goes_over_columns_in_bands) {
 TEST_P(cuda_spgemm, goes_over_the_rows_that_are_named) {
   any_matrix const a = as_type(random("random:20:300000:20000"), type);
   any_matrix const b = as_type(random("random:300000:2000000:3000000"), type);
-  cuda const unsorted{.workspace_limit = std::size_t{80} << 20}; // for tiles, not for a sort
+  policy const unsorted{.workspace_limit = std::size_t{80} << 20}; // for tiles, not for a sort
   std::string const path = expect_product(a, b, "few of many", unsorted);
   std::size_t const at = path.find(" tiles for ");
   ASSERT_NE(at, std::string::npos) << path;
   EXPECT_LT(std::stoul(path.substr(at + 11)), 20'001u) << path;
   expect_product(a, b, "limited", {.workspace_limit = 12 << 20});
-}
-
-TEST_P(cuda_spgemm, renews_the_values_of_a_plan) {
-  for (char const* const text : {"poisson2d5:20", "fem:600", "rmat:10:20", "random:90:90:400"})
-    for (bool const is_unsorted : {false, true}) {
-      csr<double> const base = is_unsorted ? duplicated(unsorted(generate(text))) : generate(text);
-      any_matrix const a = as_type(rough(base, 3), type), next = as_type(rough(base, 4), type);
-      device_matrix const there = upload(a), other = upload(next);
-      spgemm_plan plan(there, there);
-      // A's indices with the values of another.
-      with_csr(a, [&]<class V, class I, class O>(csr<V, I, O> const&) {
-        using view = csr_view<V, I, O, space::cuda>;
-        view mixed = there.view<view>();
-        mixed.val = other.view<view>().val;
-        device_ref const renewed{matrix_ref(mixed)};
-        EXPECT_TRUE(same_as(spgemm(plan, renewed, there.ref()), spgemm(cpu{}, next, a))) << text;
-        EXPECT_TRUE(same_as(spgemm(plan, renewed, renewed), spgemm(cpu{}, next, next))) << text;
-      });
-      EXPECT_TRUE(same_as(spgemm(plan, there, there), spgemm(cpu{}, a, a))) << text;
-      EXPECT_EQ(plan.path().find("sorted first") != std::string::npos, is_unsorted) << plan.path();
-      EXPECT_GT(plan.bytes(), 0u);
-      EXPECT_TRUE(fails_with(errc::bad_structure, {"spgemm", "elsewhere", "A"},
-                             [&] { spgemm(plan, other, there); }));
-    }
 }
 
 // Where each product falls is kept where that is small, and there is memory for it.
@@ -326,137 +217,6 @@ TEST_P(cuda_spgemm, plans_map_products) {
   EXPECT_NE(sorted_in_parts.find(" map "), std::string::npos) << sorted_in_parts;
 }
 
-// Sums that come out as -0, in each method: they stay entries and keep their sign.
-TEST_P(cuda_spgemm, keeps_zeros_and_their_sign) {
-  for (char const* const text : {"poisson2d5:30", "fem:300", "rmat:10:20", "random:30:30:200"}) {
-    csr<double> a = generate(text), b = a;
-    for (std::size_t k = 0; k < a.val.size(); ++k) {
-      a.val[k] = k % 3 == 0 ? -1 : -2;
-      b.val[k] = k % 5 == 0 ? 1 : 0;
-    }
-    expect_product(as_type(a, type), as_type(b, type), text);
-  }
-  csr<double> a = generate("random:20:400:8000"), b = generate("random:400:50000:80000");
-  for (std::size_t k = 0; k < a.val.size(); ++k)
-    a.val[k] = -1;
-  for (std::size_t k = 0; k < b.val.size(); ++k)
-    b.val[k] = k % 2 == 0 ? 0 : 1;
-  EXPECT_NE(expect_product(as_type(a, type), as_type(b, type), "tiled").find(" tiled"),
-            std::string::npos);
-}
-
-TEST(cuda, products_pass_nan_on_through_stored_entries_alone) {
-  csr<double> a = generate("rmat:9:8"), b = a;
-  a.val[7] = INFINITY;
-  b.val[40] = NAN;
-  b.val[41] = 0;
-  csr<double> const wanted = spgemm(cpu{}, a, b);
-  any_matrix const found = download(spgemm(upload(a), upload(b)));
-  csr<double> const& c = *found.get_if<csr<double>>();
-  ASSERT_EQ(c.val.size(), wanted.val.size());
-  for (std::size_t k = 0; k < c.val.size(); ++k)
-    EXPECT_TRUE(c.val[k] == wanted.val[k] || (std::isnan(c.val[k]) && std::isnan(wanted.val[k])))
-        << k;
-}
-
-TEST(cuda, large_products_have_the_bits_of_the_cpu) {
-  for (char const* const text :
-       {"fem:20000", "lattice:100000", "poisson2d9:300", "rmat:15:8", "circuit:3000"})
-    expect_square(random(text), text);
-}
-
-TEST_P(cuda_spgemm, takes_coo_and_csc) {
-  any_matrix const a = as_type(random("random:300:200:3000"), type),
-                   b = as_type(random("random:200:500:3000"), type);
-  any_matrix const wanted = spgemm(cpu{}, a, b);
-  for (format const f : {format::coo, format::csc}) {
-    device_matrix const there_a = upload(convert(a, f));
-    EXPECT_TRUE(same_as(spgemm(there_a, upload(b)), wanted)) << name(f);
-    EXPECT_TRUE(same_as(spgemm(upload(a), upload(convert(b, f))), wanted)) << name(f);
-    EXPECT_TRUE(fails_with(errc::unsupported, {"spgemm", "csr", name(f)},
-                           [&] { spgemm_plan plan(there_a, upload(b)); }));
-  }
-}
-
-TEST(cuda, products_that_cannot_be_are_refused) {
-  device_matrix const a = upload(random("random:30:40:300"));
-  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "A is 30 x 40", "B is 30 x 40"},
-                         [&] { spgemm(a, a); }));
-  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "A is 30 x 40", "B is 30 x 40"},
-                         [&] { spgemm_plan plan(a, a); }));
-  device_matrix const f32 = upload(as_type(random("random:40:30:300"), type_tag::f32_i32));
-  EXPECT_TRUE(
-      fails_with(errc::unsupported, {"spgemm", "f64_i32", "f32_i32"}, [&] { spgemm(a, f32); }));
-  device_matrix const b = upload(random("random:40:20:300"));
-  EXPECT_TRUE(fails_with(errc::bad_structure, {"nothing"}, [&] { spgemm(a, device_matrix()); }));
-  std::vector<int> const row_ptr = {0, 1, 2, 3}, col = {0, 7, 2};
-  std::vector<double> const val = {1, 2, 3};
-  device_matrix const broken = upload(
-      csr_view<double, int, int>(unchecked, 3, 3, 3, row_ptr.data(), col.data(), val.data()));
-  EXPECT_TRUE(fails_with(errc::bad_structure, {"col[1] is 7"}, [&] { spgemm(broken, broken); }));
-  spgemm_plan plan(a, b);
-  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "30 x 40"}, [&] { spgemm(plan, b, a); }));
-}
-
-TEST(cuda, forecasts_say_what_comes) {
-  for (char const* const text : {"poisson2d5:30", "fem:300", "rmat:10:20", "random:200:200:3000"}) {
-    csr<double> const a = random(text);
-    device_matrix const there = upload(a);
-    device_matrix const c = spgemm(there, there);
-    product_forecast const f = spgemm_forecast(there, there), here = spgemm_forecast(cpu{}, a, a);
-    spgemm_plan const plan(there, there, {.method = spgemm_method::tiny}); // has no map
-    EXPECT_TRUE(f.is_exact);
-    EXPECT_EQ(f.entries, static_cast<double>(c.nnz())) << text;
-    EXPECT_EQ(f.products, here.products) << text;
-    EXPECT_GE(f.most_entries, c.nnz()) << text;
-    EXPECT_EQ(f.result_bytes, c.bytes()) << text;
-    EXPECT_EQ(f.peak_bytes, c.bytes() + plan.bytes()) << text;
-    EXPECT_GT(f.seconds, 0) << text;
-    EXPECT_NE(plan.path().find(f.path), std::string::npos) << f.path;
-  }
-  device_matrix const wide = upload(random("random:30:40:300"));
-  EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spgemm", "A is 30 x 40", "B is 30 x 40"},
-                         [&] { spgemm_forecast(wide, wide); }));
-  device_matrix const none = upload(csr<double>(3, 3, {0, 0, 0, 0}, {}, {}));
-  EXPECT_EQ(spgemm_forecast(none, none).entries, 0);
-}
-
-TEST(cuda, a_product_keeps_to_its_stream_and_memory) {
-  cudaStream_t stream = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-  csr<double> const a = random("rmat:10:12");
-  any_matrix const wanted = spgemm(cpu{}, a, a);
-  device_matrix const there = upload(a);
-  {
-    counted memory;
-    cuda const where{.stream = stream, .memory = &memory};
-    {
-      device_matrix const c = spgemm(where, there, there);
-      EXPECT_EQ(memory.now, c.bytes());
-      synchronize(where);
-      EXPECT_TRUE(same_as(c, wanted));
-      spgemm_plan const plan(where, there, there);
-      EXPECT_EQ(memory.now, 2 * c.bytes() + plan.bytes());
-    }
-    EXPECT_EQ(memory.now, 0u);
-    for (std::size_t const allocations : {0, 1}) {
-      memory.left = allocations;
-      EXPECT_TRUE(fails_with(errc::out_of_memory, {}, [&] { spgemm(where, there, there); }));
-      EXPECT_EQ(memory.now, 0u);
-    }
-    for (std::size_t allocations = 0; allocations < 5; ++allocations) {
-      memory.left = allocations;
-      EXPECT_TRUE(
-          fails_with(errc::out_of_memory, {}, [&] { spgemm_plan plan(where, there, there); }));
-      EXPECT_EQ(memory.now, 0u);
-    }
-  }
-  cudaStreamDestroy(stream);
-  EXPECT_TRUE(fails_with(errc::out_of_memory, {"workspace", "limit"},
-                         [&] { spgemm(cuda{.workspace_limit = 100}, there, there); }));
-  EXPECT_TRUE(same_as(spgemm(there, there), wanted));
-}
-
 /// What the pool had to give at once while f() ran. It is to keep what it has: else large blocks
 /// are not of it.
 template <class F>
@@ -478,8 +238,8 @@ std::size_t peak_of(F&& f) {
 }
 
 TEST(cuda, products_keep_to_a_workspace_limit) {
-  device_matrix const a = upload(random("random:400:30000:600000"));
-  device_matrix const b = upload(random("random:30000:400000:300000"));
+  device_matrix const a = put(random("random:400:30000:600000"));
+  device_matrix const b = put(random("random:30000:400000:300000"));
   device_matrix c;
   std::size_t const peak = peak_of([&] { c = spgemm(a, b); });
   std::size_t const extra = peak - c.bytes();
@@ -488,11 +248,33 @@ TEST(cuda, products_keep_to_a_workspace_limit) {
   for (std::size_t const part : {2, 4, 10}) {
     c = {};
     std::size_t const limited =
-        peak_of([&] { c = spgemm(cuda{.workspace_limit = extra / part}, a, b); });
+        peak_of([&] { c = spgemm(policy{.workspace_limit = extra / part}, a, b); });
     EXPECT_TRUE(same_as(c, wanted)) << part;
     EXPECT_LE(limited - c.bytes(), extra / part + 4096) << part; // by which the pool rounds up
   }
 }
 
+// The same in tiles: sums that come out as -0 stay entries and keep their sign.
+TEST_P(cuda_spgemm, tiles_keep_zeros_and_their_sign) {
+  csr<double> a = generate("random:20:400:8000"), b = generate("random:400:50000:80000");
+  for (std::size_t k = 0; k < a.val.size(); ++k)
+    a.val[k] = -1;
+  for (std::size_t k = 0; k < b.val.size(); ++k)
+    b.val[k] = k % 2 == 0 ? 0 : 1;
+  EXPECT_NE(expect_product(as_type(a, type), as_type(b, type), "tiled").find(" tiled"),
+            std::string::npos);
+}
+
+// What is not canonical is sorted before the product.
+TEST_P(cuda_spgemm, plans_say_what_is_sorted_first) {
+  for (bool const is_unsorted : {false, true}) {
+    csr<double> const base = generate("fem:600");
+    device_matrix const there =
+        put(as_type(rough(is_unsorted ? duplicated(unsorted(base)) : base, 3), type));
+    spgemm_plan const plan(there, there);
+    EXPECT_EQ(plan.path().find("sorted first") != std::string::npos, is_unsorted) << plan.path();
+  }
+}
+
 } // namespace
-} // namespace tulle::test::spgemm_test
+} // namespace tulle::test::cuda_spgemm_test

@@ -31,7 +31,7 @@ namespace detail {
 
 /// Device memory that is owned. Without a resource of the caller's it comes from the stream's pool,
 /// or where it is large and the pool has none idle, from the driver. It goes back in the stream's
-/// order; so the stream must live as long.
+/// order; so the stream must live as long. To a resource it goes back when the stream is done.
 class device_block {
 public:
   device_block() = default;
@@ -99,9 +99,8 @@ class device_array {
 public:
   device_array() = default;
   explicit device_array(std::size_t n, device const& where = device(S))
-      : size_(n), block_(checked_mul(n, sizeof(T), "device_array"), where) {
-    detail::check_space(S, where);
-  }
+      : size_((detail::check_space(S, where), n)), // before another module is asked for memory
+        block_(checked_mul(n, sizeof(T), "device_array"), where) {}
   /// A copy of host memory.
   device_array(T const* first, std::size_t n, device const& where = device(S))
       : device_array(n, where) {

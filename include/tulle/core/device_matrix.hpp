@@ -50,6 +50,7 @@ public:
     matrix_ref const wanted(v);
     check(wanted.format, wanted.type, wanted.space);
     __builtin_memcpy(static_cast<void*>(&v), view_.get(), sizeof v);
+    v.serial = ref_.serial; // a plan for one is a plan for the other
     return v;
   }
 

@@ -2,22 +2,12 @@
 
 /// Products on the device whose types only run time tells.
 #pragma once
-#include "tulle/core/device_matrix.hpp"
 #include "tulle/core/error.hpp"
 
+#include "device/under_test.hpp"
 #include "support/product.hpp"
 
 namespace tulle::test {
-
-/// Whether formats.def promises it on the device; what it does not is converted on the host alone.
-inline bool is_on_device(format f) {
-#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
-  if (f == format::name)                                                                           \
-    return std::string_view(#spmv).find("CUDA") != std::string_view::npos;
-#include "tulle/format/formats.def"
-#undef TULLE_FORMAT
-  return false;
-}
 
 /// Whether the device multiplies with it: not every format has its transpose.
 inline bool has_plan(device_matrix const& a, bool transposed, spmv_options o = {}) {
@@ -38,11 +28,11 @@ inline void multiply_there(device_matrix const& a, bool transposed, wide alpha, 
       [&](auto& out) {
         using vector = std::remove_reference_t<decltype(out)>;
         using V = typename vector::value_type;
-        device_array<V> const in(std::get<vector>(x.values));
+        there_array<V> const in(std::get<vector>(x.values));
         vector shifted(shift + out.size());
         std::copy(out.begin(), out.end(), shifted.begin() + static_cast<std::ptrdiff_t>(shift));
-        device_array<V> result(shifted);
-        vector_view<V, space::cuda> const there(result.data() + shift, out.size());
+        there_array<V> result(shifted);
+        vector_view<V, space_there> const there(result.data() + shift, out.size());
         if (transposed)
           spmv(round_to<V>(alpha), tulle::transposed(a), in, round_to<V>(beta), there, o);
         else

@@ -6,20 +6,20 @@
 #include "tulle/gen/generate.hpp"
 #include "tulle/op/convert.hpp"
 
-#include "cuda/device_types.hpp"
-#include "cuda/memory.hpp"
+#include "device/memory.hpp"
+#include "device/operands.hpp"
+#include "device/product.hpp"
 #include "support/expect.hpp"
 #include "support/layouts.hpp"
 #include "support/zoo.hpp"
 
 #include <cstdlib>
-#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 #include <memory>
 #include <memory_resource>
 #include <optional>
 
-namespace tulle::test::convert_test {
+namespace tulle::test::device_convert_test {
 namespace {
 
 // What f() makes, or how it fails.
@@ -48,7 +48,7 @@ testing::AssertionResult same_as(There const& there, matrix_ref const& wanted) {
     if (n == 0)
       return;
     room.push_back(std::make_unique<std::byte[]>(n * sizeof(T)));
-    detail::device_copy(room.back().get(), member, n * sizeof(T), {});
+    detail::device_copy(room.back().get(), member, n * sizeof(T), policy{});
     const_cast<T const*&>(member) = reinterpret_cast<T const*>(room.back().get());
   });
   return same_arrays(here, *static_cast<Here const*>(wanted.view));
@@ -59,12 +59,12 @@ testing::AssertionResult same_as(device_matrix const& there, matrix_ref const& w
     return testing::AssertionFailure() << "a " << name(there.format());
 #define TULLE_COMPARE(tag, V, I, O, format)                                                        \
   if (wanted.type == type_tag::tag)                                                                \
-    return same_as<format##_view<V, I, O>>(there.view<format##_view<V, I, O, space::cuda>>(),    \
+    return same_as<format##_view<V, I, O>>(there.view<format##_view<V, I, O, space_there>>(),      \
                                            wanted);
 #define TULLE_COMPARE_every(format) TULLE_TYPES(TULLE_COMPARE, format)
 #define TULLE_COMPARE_basic(format)                                                                \
   TULLE_TYPES(TULLE_COMPARE, format) TULLE_BASIC_TYPES(TULLE_COMPARE, format)
-#define TULLE_FORMAT(name, types, spmv, spmm)                                                      \
+#define TULLE_FORMAT(name, its_shelf, types, ...)                                                  \
   if (wanted.format == format::name) {                                                             \
     TULLE_COMPARE_##types(name)                                                                    \
   }
@@ -75,18 +75,18 @@ testing::AssertionResult same_as(device_matrix const& there, matrix_ref const& w
 
 // TULLE_TEST_QUICK=1: matrices that are not large.
 bool is_wanted(any_matrix const& csr, layout const& l) {
-  if (std::getenv("TULLE_TEST_QUICK") && csr.nnz() > 1'500)
+  if (is_quick() && csr.nnz() > (is_slow && csr.type() != type_tag::f64_i32 ? 200 : 1'500))
     return false;
   if (!is_on_device(l.format) || !is_looked_at(l.format) || !is_built(l.format, csr.type()))
     return false;
   return csr.type() == type_tag::f64_i32 || l.options.empty() ||
-         l.options == layout_for(l.format, backend::cuda).options;
+         l.options == layout_for(l.format, backend_there).options;
 }
 
 void expect_alike(any_matrix const& csr, layout const& l, std::string const& what) {
   if (!is_wanted(csr, l))
     return;
-  device_matrix const from = upload(csr);
+  device_matrix const from = put(csr);
   outcome const here([&] { return convert(csr, l); });
   outcome const there([&] { return convert(from, l); });
   ASSERT_EQ(here.failure, there.failure) << what << " " << name(l);
@@ -97,21 +97,21 @@ void expect_alike(any_matrix const& csr, layout const& l, std::string const& wha
   // What is no array: the matrix that it says it is.
   any_matrix const back = download(*there.made);
   any_matrix const wanted = convert(csr, format::csr);
-  device_matrix const again = upload(back);
+  device_matrix const again = put(back);
   ASSERT_TRUE(same_as(again, wanted.ref())) << what << " " << name(l);
 }
 
-class cuda_convert : public testing::TestWithParam<std::size_t> {
+class device_convert : public testing::TestWithParam<std::size_t> {
 protected:
   type_tag const type = static_cast<type_tag>(GetParam());
 };
 std::string type_name(testing::TestParamInfo<std::size_t> const& info) {
   return name(static_cast<type_tag>(info.param));
 }
-INSTANTIATE_TEST_SUITE_P(types, cuda_convert, testing::Range<std::size_t>(0, type_count),
+INSTANTIATE_TEST_SUITE_P(types, device_convert, testing::Range<std::size_t>(0, type_count),
                          type_name);
 
-TEST_P(cuda_convert, has_the_arrays_of_the_host) {
+TEST_P(device_convert, has_the_arrays_of_the_host) {
   for (animal const& animal : zoo())
     for (format const f : all_formats)
       for (layout const& l : layouts(f)) {
@@ -122,7 +122,7 @@ TEST_P(cuda_convert, has_the_arrays_of_the_host) {
 }
 
 // Duplicates are added in the order they are stored, which rounding tells.
-TEST_P(cuda_convert, sums_duplicates_as_the_host_does) {
+TEST_P(device_convert, sums_duplicates_as_the_host_does) {
   for (animal const& animal : zoo())
     if (!animal.twin.empty())
       for (format const f : all_formats) {
@@ -132,18 +132,21 @@ TEST_P(cuda_convert, sums_duplicates_as_the_host_does) {
       }
 }
 
-TEST(cuda, large_matrices_convert_alike) {
-  for (char const* const text :
-       {"fem:20000", "lattice:100000", "poisson2d9:300", "rmat:14:16", "circuit:60000"})
+TEST(device, large_matrices_convert_alike) {
+  std::vector<char const*> texts = {"fem:20000", "lattice:100000", "poisson2d9:300", "rmat:14:16",
+                                    "circuit:60000"};
+  if (is_slow)
+    texts = {"fem:2000", "circuit:3000"};
+  for (char const* const text : texts)
     for (format const f : all_formats)
-      for (layout const& l : {layout(f), layout_for(f, backend::cuda)}) {
+      for (layout const& l : {layout(f), layout_for(f, backend_there)}) {
         expect_alike(csr<double>(generate(text)), l, text);
         if (testing::Test::HasFatalFailure())
           return;
       }
 }
 
-TEST(cuda, options_that_cannot_be_are_refused_in_the_same_words) {
+TEST(device, options_that_cannot_be_are_refused_in_the_same_words) {
   any_matrix const skewed = find("skewed").matrix;
   any_matrix const wide = from_lengths(60'000, {60'000, 1, 1, 0, 2});
   for (char const* const text : {"csr5:omega=3",
@@ -188,10 +191,10 @@ TEST(cuda, options_that_cannot_be_are_refused_in_the_same_words) {
     for (any_matrix const* const a : {&skewed, &wide})
       expect_alike(*a, layout::parse(text), "errors");
   EXPECT_TRUE(fails_with(errc::unsupported, {"option omega"},
-                         [&] { convert(upload(skewed), layout(format::csr5, "omega=x")); }));
+                         [&] { convert(put(skewed), layout(format::csr5, "omega=x")); }));
 }
 
-TEST(cuda, arrays_that_are_no_csr_are_refused_in_the_same_words) {
+TEST(device, arrays_that_are_no_csr_are_refused_in_the_same_words) {
   struct {
     std::vector<int> row_ptr, col;
   } const broken[] = {{{0, 2, 1, 3}, {0, 1, 2}},  {{1, 2, 2, 3}, {0, 1, 2}},
@@ -201,8 +204,10 @@ TEST(cuda, arrays_that_are_no_csr_are_refused_in_the_same_words) {
   for (auto const& b : broken) {
     csr_view<double, int, int> const a(unchecked, 3, 3, 3, b.row_ptr.data(), b.col.data(),
                                        val.data());
-    device_matrix const there = upload(a);
+    device_matrix const there = put(a);
     for (format const f : {format::csr, format::csr5, format::ell}) {
+      if (!is_on_device(f))
+        continue;
       outcome const here([&] { return convert(matrix_ref(a), f); });
       outcome const device([&] { return convert(there, f); });
       EXPECT_FALSE(here.made);
@@ -233,7 +238,7 @@ std::pair<any_matrix, any_matrix> as_coo_and_csc(csr<V, I, O> const& a) {
           csc<V, I, O>::from_csr(a.view())};
 }
 
-TEST_P(cuda_convert, coo_and_csc_convert_there) {
+TEST_P(device_convert, coo_and_csc_convert_there) {
   for (char const* const animal : {"0x0", "5x0", "skewed", "skewed_unsorted_duplicates", "wide",
                                    "lengths_0_to_70_duplicates", "last_row_empty"}) {
     any_matrix const a = as_type(rough(find(animal).matrix), type);
@@ -243,42 +248,42 @@ TEST_P(cuda_convert, coo_and_csc_convert_there) {
           *a.get_if<csr<typename T::value, typename T::index, typename T::offset>>());
     });
     for (format const f : {format::csr, format::csc, format::csr5, format::coo}) {
-      if (!is_built(f, type))
+      if (!is_built(f, type) || !is_on_device(f))
         continue;
       any_matrix const of_triplets = convert(triplets, f);
-      EXPECT_TRUE(same_as(convert(upload(triplets), f), of_triplets.ref()))
+      EXPECT_TRUE(same_as(convert(put(triplets), f), of_triplets.ref()))
           << animal << " coo to " << name(f);
       any_matrix const of_columns = convert(columns, f);
-      EXPECT_TRUE(same_as(convert(upload(columns), f), of_columns.ref()))
+      EXPECT_TRUE(same_as(convert(put(columns), f), of_columns.ref()))
           << animal << " csc to " << name(f);
     }
   }
 }
 
-TEST(cuda, what_cannot_be_converted_there_is_refused) {
-  device_matrix const there = upload(convert(any_matrix(find("skewed").matrix), format::sell));
+TEST(device, what_cannot_be_converted_there_is_refused) {
+  device_matrix const there = put(convert(any_matrix(find("skewed").matrix), format::sell));
   EXPECT_TRUE(
       fails_with(errc::unsupported, {"sell", "download"}, [&] { convert(there, format::csr5); }));
   EXPECT_TRUE(
       fails_with(errc::bad_structure, {"nothing"}, [&] { convert(device_matrix(), format::ell); }));
 }
 
-TEST(cuda, a_conversion_keeps_to_its_stream_and_memory) {
-  cudaStream_t stream = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+TEST(device, a_conversion_keeps_to_its_queue_and_memory) {
+  own_queue const queue;
   counted memory;
   any_matrix const a = find("skewed_unsorted").matrix;
-  device_matrix const from = upload(a);
+  device_matrix const from = put(a);
   for (format const f : all_formats) {
     if (!is_on_device(f))
       continue;
-    outcome const here([&] { return convert(a, layout_for(f, backend::cuda)); });
+    outcome const here([&] { return convert(a, layout_for(f, backend_there)); });
     if (!here.made)
       continue;
     memory.left = SIZE_MAX;
-    cuda const where{.stream = stream, .memory = &memory};
+    policy where = queue;
+    where.memory = &memory;
     {
-      device_matrix const there = convert(from, layout_for(f, backend::cuda), where);
+      device_matrix const there = convert(from, layout_for(f, backend_there), where);
       EXPECT_EQ(memory.now, there.bytes()) << name(f);
       synchronize(where);
       EXPECT_TRUE(same_as(there, here.made->ref())) << name(f);
@@ -287,17 +292,16 @@ TEST(cuda, a_conversion_keeps_to_its_stream_and_memory) {
     for (std::size_t const allocations : {0, 1, 2}) {
       memory.left = allocations;
       EXPECT_TRUE(fails_with(errc::out_of_memory, {}, [&] {
-        convert(from, layout_for(f, backend::cuda), where);
+        convert(from, layout_for(f, backend_there), where);
       })) << name(f);
       EXPECT_EQ(memory.now, 0u) << name(f);
     }
   }
-  cudaStreamDestroy(stream);
   EXPECT_TRUE(fails_with(errc::out_of_memory, {"workspace", "limit"},
-                         [&] { convert(from, format::csr, {.workspace_limit = 1000}); }));
+                         [&] { convert(from, format::csr, policy{.workspace_limit = 1000}); }));
   any_matrix const here = convert(a, format::csr);
   EXPECT_TRUE(same_as(convert(from, format::csr), here.ref()));
 }
 
 } // namespace
-} // namespace tulle::test::convert_test
+} // namespace tulle::test::device_convert_test

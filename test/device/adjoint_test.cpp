@@ -5,7 +5,7 @@
 #include "tulle/op/adjoint.hpp"
 #include "tulle/op/convert.hpp"
 
-#include "cuda/stream.hpp"
+#include "device/under_test.hpp"
 #include "support/expect.hpp"
 #include "support/product.hpp"
 #include "support/zoo.hpp"
@@ -25,29 +25,24 @@ csr<c64> matrix(csr<double> const& a) {
 std::vector<c64> vector(std::size_t n, unsigned seed) {
   return std::get<std::vector<c64>>(to_dense(type_tag::c64_i32, integers(n, seed)).values);
 }
-std::vector<c64> from_there(device_array<c64> const& y) {
-  std::vector<c64> here(y.size());
-  y.copy_to(here.data());
-  return here;
-}
 
 TEST(device_adjoint, multiplies_as_on_the_host) {
   c64 const alpha(2, -1), beta(-1, 3);
-  stream const s;
+  own_queue const s;
   for (animal const& one : zoo()) {
     csr<c64> const a = matrix(one.matrix);
     std::vector<c64> const x = vector(static_cast<std::size_t>(a.rows), 1);
     std::vector<c64> const before = vector(static_cast<std::size_t>(a.cols), 5);
     std::vector<c64> wanted = before;
     spmv(reference{}, alpha, adjoint(a.view()), x, beta, wanted);
-    device_array<c64> const in(x);
+    there_array<c64> const in(x);
     for (format const f : {format::csr, format::csc, format::coo}) {
-      device_matrix const there = upload(convert(any_matrix(a), f));
-      device_array<c64> y(before);
+      device_matrix const there = put(convert(any_matrix(a), f));
+      there_array<c64> y(before);
       spmv(alpha, adjoint(there), in, beta, y);
       EXPECT_EQ(from_there(y), wanted) << one.name << " " << name(f);
       EXPECT_EQ(from_there(in), x);
-      spmv_plan plan(cuda(s), transposed(there));
+      spmv_plan plan(policy(s), transposed(there));
       y.copy_from(before.data());
       spmv(plan, alpha, adjoint(there), in, beta, y);
       synchronize(s);
@@ -60,22 +55,21 @@ TEST(device_adjoint, of_dense_matrices_of_any_strides) {
   csr<c64> const a = matrix(find("skewed_unsorted").matrix);
   auto const rows = static_cast<std::size_t>(a.rows), cols = static_cast<std::size_t>(a.cols);
   std::vector<c64> const b = vector(rows * 3, 1), before = vector(cols * 5, 3);
-  device_matrix const there = upload(a);
-  device_array<c64> const b_there(b);
+  device_matrix const there = put(a);
+  there_array<c64> const b_there(b);
   for (bool const by_rows : {true, false}) {
     std::vector<c64> wanted = before;
-    device_array<c64> c(before);
-    constexpr auto device = space::cuda;
+    there_array<c64> c(before);
     if (by_rows) {
       spmm(reference{}, c64(0, 1), adjoint(a), row_major(b.data(), rows, 3), 2.0,
            row_major(wanted.data(), cols, 3, 5));
-      spmm(c64(0, 1), adjoint(there), row_major<device>(b_there.data(), rows, 3), 2.0,
-           row_major<device>(c.data(), cols, 3, 5));
+      spmm(c64(0, 1), adjoint(there), row_major<space_there>(b_there.data(), rows, 3), 2.0,
+           row_major<space_there>(c.data(), cols, 3, 5));
     } else {
       spmm(reference{}, c64(0, 1), adjoint(a), col_major(b.data(), rows, 3), 2.0,
            col_major(wanted.data(), cols, 3));
-      spmm(c64(0, 1), adjoint(there), col_major<device>(b_there.data(), rows, 3), 2.0,
-           col_major<device>(c.data(), cols, 3));
+      spmm(c64(0, 1), adjoint(there), col_major<space_there>(b_there.data(), rows, 3), 2.0,
+           col_major<space_there>(c.data(), cols, 3));
     }
     EXPECT_EQ(from_there(c), wanted) << (by_rows ? "rows" : "columns");
   }
@@ -84,22 +78,22 @@ TEST(device_adjoint, of_dense_matrices_of_any_strides) {
 TEST(device_adjoint, does_not_read_what_has_no_part_and_leaves_y_where_it_fails) {
   double const nan = std::numeric_limits<double>::quiet_NaN();
   csr<c64> const a = matrix(find("skewed_unsorted").matrix);
-  device_matrix const there = upload(a);
-  device_array<c64> const x(vector(static_cast<std::size_t>(a.rows), 1)),
+  device_matrix const there = put(a);
+  there_array<c64> const x(vector(static_cast<std::size_t>(a.rows), 1)),
       nans(std::vector<c64>(x.size(), {nan, nan}));
-  device_array<c64> y(std::vector<c64>(static_cast<std::size_t>(a.cols), {nan, nan}));
+  there_array<c64> y(std::vector<c64>(static_cast<std::size_t>(a.cols), {nan, nan}));
   spmv(0.0, adjoint(there), nans, 0.0, y);
   EXPECT_EQ(from_there(y), std::vector<c64>(y.size()));
   std::vector<c64> const before = vector(y.size(), 2);
   y.copy_from(before.data());
-  device_array<c64> const longer(x.size() + 1);
+  there_array<c64> const longer(x.size() + 1);
   EXPECT_TRUE(fails_with(errc::shape_mismatch, {"spmv (adjoint)"},
                          [&] { spmv(1.0, adjoint(there), longer, 0.0, y); }));
   EXPECT_TRUE(fails_with(errc::out_of_memory, {"workspace", "limit is 1"}, [&] {
-    spmv(cuda{.workspace_limit = 1}, 1.0, adjoint(there), x, 0.0, y);
+    spmv(policy{.workspace_limit = 1}, 1.0, adjoint(there), x, 0.0, y);
   }));
   EXPECT_TRUE(fails_with(errc::out_of_memory, {"workspace"}, [&] {
-    spmv(cuda{.workspace_limit = x.bytes()}, 1.0, adjoint(there), x, 0.0, y);
+    spmv(policy{.workspace_limit = x.bytes()}, 1.0, adjoint(there), x, 0.0, y);
   }));
   EXPECT_EQ(from_there(y), before);
 }

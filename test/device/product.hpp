@@ -2,8 +2,7 @@
 
 /// Products of matrices on the device whose types only run time tells.
 #pragma once
-#include "tulle/core/device_matrix.hpp"
-
+#include "device/under_test.hpp"
 #include "support/expect.hpp"
 
 #include <cstdlib>
@@ -18,7 +17,7 @@ inline constexpr type_tag every_type[] = {
 };
 
 inline bool is_quick() {
-  return std::getenv("TULLE_TEST_QUICK") != nullptr;
+  return is_slow || std::getenv("TULLE_TEST_QUICK") != nullptr;
 }
 
 /// f(the csr inside), whose type run time tells.
