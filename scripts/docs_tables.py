@@ -14,10 +14,19 @@ root = pathlib.Path(__file__).resolve().parent.parent
 folder = root / "include/tulle/format"
 
 
+shelves = ("core", "literature")  # in this order; internal formats are in no list that users see
+
+
 def formats():
-    line = re.compile(r"^TULLE_FORMAT\(\s*(\w+)\s*,\s*(\w+)\s*,\s*([A-Z| ]+),\s*([A-Z| ]+)\)", re.M)
-    for name, types, *ops in line.findall((folder / "formats.def").read_text()):
-        yield name, types, *(", ".join(b.strip().lower() for b in op.split("|")) for op in ops)
+    text = (folder / "formats.def").read_text()
+    line = re.compile(r"^TULLE_FORMAT\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\w+)\s*,\s*([A-Z| ]+),\s*([A-Z| ]+)\)", re.M)
+    found = line.findall(text)
+    if not found or len(found) != len(re.findall(r"^TULLE_FORMAT\(", text, re.M)):
+        sys.exit("formats.def: a line that cannot be read")
+    for shelf in shelves:
+        for name, its_shelf, types, *ops in found:
+            if its_shelf == shelf:
+                yield name, shelf, types, *(", ".join(b.strip().lower() for b in op.split("|")) for op in ops)
 
 
 def head(name):
@@ -41,16 +50,16 @@ def head(name):
 
 
 def short_table():
-    rows = ["| format | what it is | good for | spmv on |", "|---|---|---|---|"]
-    for name, _, spmv, _ in formats():
+    rows = ["| format | shelf | what it is | good for | spmv on |", "|---|---|---|---|---|"]
+    for name, shelf, _, spmv, _ in formats():
         h = head(name)
-        rows.append(f"| `{name}` | {h['what']} | {h['Good for']} | {spmv} |")
+        rows.append(f"| `{name}` | {shelf} | {h['what']} | {h['Good for']} | {spmv} |")
     return "\n".join(rows)
 
 
 def long_text():
     parts = []
-    for name, types, spmv, spmm in formats():
+    for name, shelf, types, spmv, spmm in formats():
         h = head(name)
         parts.append(f"""### {name}
 
@@ -65,6 +74,7 @@ def long_text():
 | good for | {h['Good for']} |
 | bad for | {h['Bad for']} |
 | space | {h['Space']} |
+| shelf | {shelf} |
 | types | {types} |
 | spmv kernels | {spmv} |
 | spmm kernels | {spmm.replace('none', 'none: column by column')} |

@@ -80,7 +80,7 @@ struct spgemm_task {
   void* val = nullptr;
 };
 
-/// One cell of the dispatch table. All of them work on rows [first, last) with one thread.
+/// One cell of an instruction set's table. All of them work on rows [first, last) with one thread.
 struct spgemm_kernel {
   void (*mark)(void const* b, std::uint8_t* marks, std::int64_t first, std::int64_t last);
   /// Adds to s; writes kinds where there is room. Returns the rows' products.

@@ -6,6 +6,7 @@
 #include "tulle/format/csr.hpp"
 #include "tulle/op/semiring.hpp"
 
+#include "format/detail/canonical.hpp"
 #include "test/backend/cells.hpp"
 #include "test/backend/memory.hpp"
 #include "test/backend/result.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The greatest child of a d-heap's node by vectors: Find of tulle/primitive/d_heap.hpp. A heap with
+// The greatest child of a d-heap's node by vectors: Find of primitive/d_heap.hpp. A heap with
 // this type as its argument has internal linkage like the type.
 #pragma once
 #include "kernel/primitive/scan.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Merges of many pairs of short sorted lists (tulle/primitive/merge.hpp): the shape that rows of a
+// Merges of many pairs of short sorted lists (primitive/merge.hpp): the shape that rows of a
 // sparse product or sum have. A list ascending and the other one descending behind it are a bitonic
 // sequence, which a network sorts without a branch that depends on the keys. Longer lists stream
 // through a network: it takes a block of the list with the smaller head, gives the smaller half of

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Bitonic sort of up to 512 keys, int32 or int64, with or without values
-// (tulle/primitive/network_sort.hpp).
+// (primitive/network_sort.hpp).
 #pragma once
 #include "kernel/primitive/network.hpp"
 

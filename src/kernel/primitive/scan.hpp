@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reduction and scans by vectors (tulle/primitive/reduce.hpp, scan.hpp). Integers as the plain
+// Reduction and scans by vectors (primitive/reduce.hpp, scan.hpp). Integers as the plain
 // forms give them; floating point in an order that depends on the length and the set alone.
 #pragma once
 #include "kernel/simd.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Segmented scan and sum by vectors (tulle/primitive/segmented.hpp): the exact form, in which no
+// Segmented scan and sum by vectors (primitive/segmented.hpp): the exact form, in which no
 // segment's sum meets another's.
 #pragma once
 #include "kernel/primitive/scan.hpp"

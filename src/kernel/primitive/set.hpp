@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Intersection of sorted index lists (tulle/primitive/set.hpp): a few indices of one list against a
+// Intersection of sorted index lists (primitive/set.hpp): a few indices of one list against a
 // vector of the other, all with all; then the list whose part ends first goes on. Without a branch
 // that depends on the indices, but for matches.
 #pragma once
