@@ -22,7 +22,7 @@ public:
 private:
   static void* take(void* owner, std::size_t bytes) {
     auto& self = *static_cast<passing_result*>(owner);
-    self.held_.push_back(std::make_unique<scratch<std::byte>>(bytes, self.how_.stream));
+    self.held_.push_back(std::make_unique<scratch<std::byte>>(bytes, self.how_.queue));
     return self.held_.back()->get();
   }
   result_memory how_;
