@@ -284,6 +284,179 @@ __device__ lane_rows<I, O> rows_of(view<V, I, O> const& a, tiles_shape const& s,
   return r;
 }
 
+/// The flags of a lane but for one: the row of the warp's first entry counts as open, and that of a
+/// tile's where it is.
+struct lane_flags {
+  unsigned flags;
+  bool is_cleared; // the first is left out
+  int before;      // rows that end in lanes before
+  int ended;       // and in this one
+};
+
+/// rows: read unless is_tile.
+template <bool is_tile, class I, class O, class U>
+__device__ __forceinline__ lane_flags flags_of(tiles_shape const& s, unsigned word, U at,
+                                               lane_rows<I, O> const& rows) {
+  int const lane = threadIdx.x % 32;
+  lane_flags f;
+  f.flags = word << s.before;
+  f.is_cleared = lane == 0;
+  f.before = 0;
+  if constexpr (is_tile) {
+    int const y_offset = static_cast<int>(word >> (32 - s.y_bits));
+    f.before = y_offset > 0 ? y_offset - 1 : 0;
+  } else {
+    if (lane != 0 && (at & ((1u << s.omega_bits) - 1)) == 0)
+      f.is_cleared = rows.before == rows.tile_row;
+  }
+  f.is_cleared = f.is_cleared && f.flags >> 31;
+  if (f.is_cleared)
+    f.flags &= 0x7fffffffu;
+  f.ended = __popc(f.flags);
+  if constexpr (!is_tile) {
+    f.before = f.ended;
+    for (int d = 1; d < 32; d *= 2) {
+      int const other = __shfl_up_sync(whole_warp, f.before, d);
+      f.before += lane >= d ? other : 0;
+    }
+    f.before -= f.ended;
+  }
+  return f;
+}
+
+/// The sums of the rows that are open where a warp begins and where it ends.
+template <class V>
+struct open_sums {
+  V head, tail;
+};
+/// Adds what lanes leave open to the lane where its row ends. sum: of a lane since its last flag;
+/// lead: until its first.
+template <class V>
+__device__ __forceinline__ open_sums<V> join_lanes(unsigned flags, V sum, V& lead) {
+  int const lane = threadIdx.x % 32;
+  unsigned const with_flags = __ballot_sync(whole_warp, flags != 0);
+  if (with_flags != whole_warp) {
+    unsigned const mine = with_flags & (0xffffffffu >> (31 - lane));
+    int const start = mine == 0 ? 0 : 31 - __clz(static_cast<int>(mine));
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+      V const other = __shfl_up_sync(whole_warp, sum, d);
+      if (lane - d >= start)
+        sum += other;
+    }
+  }
+  V const carry = __shfl_up_sync(whole_warp, sum, 1);
+  V const tail = __shfl_sync(whole_warp, sum, 31);
+  if (lane != 0)
+    lead += carry;
+  V head = tail;
+  if (with_flags != 0)
+    head = __shfl_sync(whole_warp, lead, __ffs(static_cast<int>(with_flags)) - 1);
+  return {head, tail};
+}
+
+/// How a warp writes rows of y.
+template <class V, class I, class O>
+struct row_writer {
+  V alpha, beta;
+  V* y;
+  bool is_filled;
+  lane_rows<I, O> const& rows;
+
+  __device__ __forceinline__ void fill(I begin, I end) const {
+    int const lane = threadIdx.x % 32;
+    if (!is_filled)
+      for (I r = begin + lane; r < end; r += 32)
+        y[r] = beta == V(0) ? V(0) : beta * y[r];
+  }
+  __device__ __forceinline__ void put(I r, V v) const {
+    y[r] = beta == V(0) ? alpha * v : fma(alpha, v, rows.any_empty ? y[r] : beta * y[r]);
+  }
+};
+
+/// The product of the lanes of a warp, `at` being this one's number among all. stage: room for
+/// s.room sums in shared memory.
+template <bool is_tile, int steps, int batch, class V, class I, class O, class U>
+__device__ __forceinline__ warp_end<V, I> multiply_warp(V alpha, view<V, I, O> const& a, V const* x,
+                                                        V beta, V* y, tiles_shape const& s, U at,
+                                                        V* stage) {
+  int const lane = threadIdx.x % 32;
+  int const omega_bits = is_tile ? 5 : s.omega_bits;
+  U const lanes = static_cast<U>(s.lanes);
+  int const end_lane =
+      is_tile || lanes - (at - lane) >= 32 ? 31 : static_cast<int>(lanes - (at - lane)) - 1;
+  bool const is_there = is_tile || lane <= end_lane;
+  int const sigma = steps != 0 ? steps : s.sigma;
+  U const entry = ((at >> omega_bits) << omega_bits) * sigma + (at & ((1u << omega_bits) - 1));
+  unsigned const word = is_there ? a.tile_desc[at] : 0;
+  lane_rows<I, O> rows;
+  if constexpr (!is_tile)
+    rows = rows_of<is_tile>(a, s, at, word, end_lane);
+  auto const [flags, is_cleared, before, ended] = flags_of<is_tile>(s, word, at, rows);
+  int const segments = __shfl_sync(whole_warp, before + ended, 31) + 1;
+  bool const is_staged = segments <= s.room;
+
+  V sum = 0, lead = 0; // since the last flag; until the first
+  I const* const col = a.col + entry;
+  V const* const val = a.val + entry;
+  if (is_staged && is_there) {
+    V* to = stage + before;
+    sum =
+        sum_lane<steps, batch>(col, val, x, 1 << omega_bits, sigma, flags, [&](V v) { *to++ = v; });
+    lead = flags != 0 ? stage[before] : V(0);
+  }
+  if constexpr (is_tile)
+    rows = rows_of<is_tile>(a, s, at, word, end_lane);
+
+  row_writer<V, I, O> const out{alpha, beta, y, s.is_filled, rows};
+  if (at == lane) // before the first entry
+    out.fill(0, rows.first);
+  if (rows.any_empty) { // rows in between get their sum added
+    out.fill(rows.first + 1, rows.next);
+    __syncwarp();
+  }
+  // Ends with flag k of the lane, of those that are left.
+  auto const ended_row = [&](int k) {
+    return k == 0 ? rows.before
+                  : rows.at(static_cast<int>(word >> (32 - s.y_bits)) + k + is_cleared - 1);
+  };
+  if (!is_staged && is_there) {
+    int k = 0;
+    sum = sum_lane<0, 4>(col, val, x, 1 << omega_bits, sigma, flags, [&](V v) {
+      if (k == 0)
+        lead = v;
+      else
+        out.put(ended_row(k), v);
+      ++k;
+    });
+  }
+
+  auto const [head, tail] = join_lanes(flags, sum, lead);
+  bool const is_open = __shfl_sync(whole_warp, rows.last, end_lane) == rows.next;
+  if (is_staged) {
+    if (flags != 0)
+      stage[before] = lead;
+    if (lane == 31 && segments > 1)
+      stage[segments - 1] = tail;
+    __syncwarp();
+    if (!rows.any_empty)
+      for (int k = 1 + lane; k < segments - is_open; k += 32)
+        update(y + rows.first + k, alpha, stage[k], beta);
+    else if (is_tile)
+      for (int k = 1 + lane; k < segments - is_open; k += 32)
+        out.put(rows.at(k), stage[k]);
+    else
+      for (int k = before == 0; k < ended; ++k)
+        out.put(ended_row(k), stage[before + k]);
+  } else if (flags != 0 && before != 0) {
+    out.put(rows.before, lead);
+  }
+  bool const is_put = is_staged && (is_tile || !rows.any_empty);
+  if (!is_put && lane == end_lane && segments > 1 && !is_open)
+    out.put(rows.last, tail);
+  return {head, tail, rows.first, rows.next, segments == 1, is_open};
+}
+
 /// is_tile: omega is 32.
 template <bool is_tile, int steps, int batch, class V, class I, class O>
 __global__ void __launch_bounds__(threads, resident<I>)
@@ -300,131 +473,12 @@ __global__ void __launch_bounds__(threads, resident<I>)
     --b;
   }
   int const lane = threadIdx.x % 32;
-  int const omega_bits = is_tile ? 5 : s.omega_bits;
   U const at = U{b} * threads + threadIdx.x; // lane of all
-  U const lanes = static_cast<U>(s.lanes);
-  if (at - lane < lanes) {
-    int const end_lane =
-        is_tile || lanes - (at - lane) >= 32 ? 31 : static_cast<int>(lanes - (at - lane)) - 1;
-    bool const is_there = is_tile || lane <= end_lane;
-    int const sigma = steps != 0 ? steps : s.sigma;
-    V* const stage = sums + threadIdx.x / 32 * s.room;
-    U const entry = ((at >> omega_bits) << omega_bits) * sigma + (at & ((1u << omega_bits) - 1));
-    unsigned const word = is_there ? a.tile_desc[at] : 0;
-    unsigned flags = word << s.before;
-
-    // The row of the warp's first entry counts as open, and that of a tile's where it is.
-    lane_rows<I, O> rows;
-    bool is_cleared = lane == 0;
-    int before = 0; // rows that end in lanes before
-    if constexpr (is_tile) {
-      int const y_offset = static_cast<int>(word >> (32 - s.y_bits));
-      before = y_offset > 0 ? y_offset - 1 : 0;
-    } else {
-      rows = rows_of<is_tile>(a, s, at, word, end_lane);
-      if (lane != 0 && (at & ((1u << omega_bits) - 1)) == 0)
-        is_cleared = rows.before == rows.tile_row;
-    }
-    is_cleared = is_cleared && flags >> 31;
-    if (is_cleared)
-      flags &= 0x7fffffffu;
-    int const ended = __popc(flags);
-    if constexpr (!is_tile) {
-      before = ended;
-      for (int d = 1; d < 32; d *= 2) {
-        int const other = __shfl_up_sync(whole_warp, before, d);
-        before += lane >= d ? other : 0;
-      }
-      before -= ended;
-    }
-    int const segments = __shfl_sync(whole_warp, before + ended, 31) + 1;
-    bool const is_staged = segments <= s.room;
-
-    V sum = 0, lead = 0; // since the last flag; until the first
-    I const* const col = a.col + entry;
-    V const* const val = a.val + entry;
-    if (is_staged && is_there) {
-      V* to = stage + before;
-      sum = sum_lane<steps, batch>(col, val, x, 1 << omega_bits, sigma, flags,
-                                   [&](V v) { *to++ = v; });
-      lead = flags != 0 ? stage[before] : V(0);
-    }
-    if constexpr (is_tile)
-      rows = rows_of<is_tile>(a, s, at, word, end_lane);
-
-    auto const fill = [&](I begin, I end) {
-      if (!s.is_filled)
-        for (I r = begin + lane; r < end; r += 32)
-          y[r] = beta == V(0) ? V(0) : beta * y[r];
-    };
-    if (at == lane) // before the first entry
-      fill(0, rows.first);
-    if (rows.any_empty) { // rows in between get their sum added
-      fill(rows.first + 1, rows.next);
-      __syncwarp();
-    }
-    auto const put = [&](I r, V v) {
-      y[r] = beta == V(0) ? alpha * v : fma(alpha, v, rows.any_empty ? y[r] : beta * y[r]);
-    };
-    // Ends with flag k of the lane, of those that are left.
-    auto const ended_row = [&](int k) {
-      return k == 0 ? rows.before
-                    : rows.at(static_cast<int>(word >> (32 - s.y_bits)) + k + is_cleared - 1);
-    };
-    if (!is_staged && is_there) {
-      int k = 0;
-      sum = sum_lane<0, 4>(col, val, x, 1 << omega_bits, sigma, flags, [&](V v) {
-        if (k == 0)
-          lead = v;
-        else
-          put(ended_row(k), v);
-        ++k;
-      });
-    }
-
-    // What lanes leave open, up to where it ends.
-    unsigned const with_flags = __ballot_sync(whole_warp, flags != 0);
-    if (with_flags != whole_warp) {
-      unsigned const mine = with_flags & (0xffffffffu >> (31 - lane));
-      int const start = mine == 0 ? 0 : 31 - __clz(static_cast<int>(mine));
-#pragma unroll
-      for (int d = 1; d < 32; d *= 2) {
-        V const other = __shfl_up_sync(whole_warp, sum, d);
-        if (lane - d >= start)
-          sum += other;
-      }
-    }
-    V const carry = __shfl_up_sync(whole_warp, sum, 1);
-    V const tail = __shfl_sync(whole_warp, sum, 31);
-    if (lane != 0)
-      lead += carry;
-    V head = tail;
-    if (with_flags != 0)
-      head = __shfl_sync(whole_warp, lead, __ffs(static_cast<int>(with_flags)) - 1);
-    bool const is_open = __shfl_sync(whole_warp, rows.last, end_lane) == rows.next;
-    if (is_staged) {
-      if (flags != 0)
-        stage[before] = lead;
-      if (lane == 31 && segments > 1)
-        stage[segments - 1] = tail;
-      __syncwarp();
-      if (!rows.any_empty)
-        for (int k = 1 + lane; k < segments - is_open; k += 32)
-          update(y + rows.first + k, alpha, stage[k], beta);
-      else if (is_tile)
-        for (int k = 1 + lane; k < segments - is_open; k += 32)
-          put(rows.at(k), stage[k]);
-      else
-        for (int k = before == 0; k < ended; ++k)
-          put(ended_row(k), stage[before + k]);
-    } else if (flags != 0 && before != 0) {
-      put(rows.before, lead);
-    }
-    bool const is_put = is_staged && (is_tile || !rows.any_empty);
-    if (!is_put && lane == end_lane && segments > 1 && !is_open)
-      put(rows.last, tail);
+  if (at - lane < static_cast<U>(s.lanes)) {
+    warp_end<V, I> const end = multiply_warp<is_tile, steps, batch>(
+        alpha, a, x, beta, y, s, at, sums + threadIdx.x / 32 * s.room);
     if (lane == 0)
-      of_warp[threadIdx.x / 32] = {head, tail, rows.first, rows.next, segments == 1, is_open};
+      of_warp[threadIdx.x / 32] = end;
   }
   __syncthreads();
   if (threadIdx.x < 32)
