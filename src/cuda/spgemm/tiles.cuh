@@ -149,6 +149,139 @@ struct tile_piece {
   V factor;
 };
 
+/// Adds the entries of a row of B from the 33rd on.
+template <class V, class I, class O>
+__device__ __forceinline__ void add_long_piece(tile_piece<V, O> const& piece, int length,
+                                               pattern<I, O> const& b, V const* b_val, I low,
+                                               V* sum) {
+  int const lane = threadIdx.x;
+  for (int k = 32; k < length; k += 32 * tile_pieces) {
+    int more[tile_pieces];
+    V y[tile_pieces];
+#pragma unroll
+    for (int v = 0; v < tile_pieces; ++v) {
+      bool const is_there = k + 32 * v + lane < length;
+      more[v] = is_there ? static_cast<int>((b.col + piece.from)[k + 32 * v + lane] - low) : -1;
+      y[v] = is_there ? (b_val + piece.from)[k + 32 * v + lane] : V(0);
+    }
+#pragma unroll
+    for (int v = 0; v < tile_pieces; ++v)
+      if (more[v] >= 0)
+        sum[more[v]] = sum[more[v]] + piece.factor * y[v];
+  }
+}
+
+/// Adds pieces of rows of B to a tile that begins with column `low`. Of the last tile_pieces, some
+/// may be empty.
+template <class V, class I, class O>
+__device__ __forceinline__ void add_pieces(tile_piece<V, O> const* piece, int pieces,
+                                           pattern<I, O> const& b, V const* b_val, I low, V* sum) {
+  int const lane = threadIdx.x;
+  for (int p = 0; p < pieces; p += tile_pieces) {
+    tile_piece<V, O> now[tile_pieces];
+    int length[tile_pieces], c[tile_pieces];
+    V x[tile_pieces];
+#pragma unroll
+    for (int u = 0; u < tile_pieces; ++u) {
+      now[u] = piece[p + u];
+      length[u] = static_cast<int>(now[u].to - now[u].from);
+      c[u] = lane < length[u] ? static_cast<int>((b.col + now[u].from)[lane] - low) : -1;
+      x[u] = lane < length[u] ? (b_val + now[u].from)[lane] : V(0);
+    }
+#pragma unroll
+    for (int u = 0; u < tile_pieces; ++u) {
+      if (c[u] >= 0)
+        sum[c[u]] = sum[c[u]] + now[u].factor * x[u];
+      add_long_piece(now[u], length[u], b, b_val, low, sum);
+      __syncwarp();
+    }
+  }
+}
+
+/// The products of a row of A, its entries [begin, end), in a tile. from and to: where rows of B
+/// enter and leave it. piece: room for 32.
+template <class V, class I, class O>
+__device__ __forceinline__ void add_row(pattern<I, O> const& a, V const* a_val, O begin, O end,
+                                        O const* from, O const* to, pattern<I, O> const& b,
+                                        V const* b_val, I low, tile_piece<V, O>* piece, V* sum) {
+  int const lane = threadIdx.x;
+  unsigned const below = (1u << lane) - 1;
+  // Of the next 32 rows of B, what is needed is under way while the last 32 are added.
+  tile_piece<V, O> next = {0, 0, V(0)};
+  I row_after = -1;
+  if (begin + lane < end) {
+    I const j = a.col[begin + lane];
+    next = {from[j], to[j], a_val[begin + lane]};
+  }
+  if (begin + 32 + lane < end)
+    row_after = a.col[begin + 32 + lane];
+  for (O chunk = begin; chunk < end; chunk += 32) {
+    // Those that have something there first.
+    unsigned const filled = __ballot_sync(whole_warp, next.to > next.from);
+    int const pieces = __popc(filled);
+    piece[next.to > next.from ? __popc(filled & below) : pieces + __popc(~filled & below)] = next;
+    __syncwarp();
+    next = {0, 0, V(0)};
+    if (row_after >= 0)
+      next = {from[row_after], to[row_after], a_val[chunk + 32 + lane]};
+    row_after = chunk + 64 + lane < end ? a.col[chunk + 64 + lane] : I(-1);
+    add_pieces(piece, pieces, b, b_val, low, sum); // 32 is a multiple of tile_pieces
+  }
+}
+
+/// The values of n columns that are known, from a tile, which is empty then.
+template <class V, class I>
+__device__ __forceinline__ void take_values(I const* col, int n, I low, V* sum, V* val) {
+  for (int q = threadIdx.x; q < n; q += 32) {
+    int const column = static_cast<int>(col[q] - low);
+    val[q] = sum[column];
+    sum[column] = nothing<V>();
+  }
+  __syncwarp();
+}
+
+/// The bits of columns that a product of the row fell on.
+template <class I, class O>
+__device__ __forceinline__ void set_product_bits(pattern<I, O> const& a, O begin, O end,
+                                                 O const* from, O const* to, pattern<I, O> const& b,
+                                                 I low, unsigned* bits) {
+  int const lane = threadIdx.x;
+  for (int k = lane; k < tile_words; k += 32)
+    bits[k] = 0;
+  __syncwarp();
+  for (O k = begin; k < end; ++k) {
+    I const j = a.col[k];
+    for (O q = from[j] + lane; q < to[j]; q += 32) {
+      auto const column = static_cast<unsigned>(b.col[q] - low);
+      atomicOr(bits + column / 32, 1u << column % 32);
+    }
+  }
+  __syncwarp();
+}
+
+/// Columns and values from a tile, which is empty then: those that are something where is_plain,
+/// else those whose bit is set.
+template <class V, class I, class O>
+__device__ __forceinline__ void take_entries(bool is_plain, unsigned const* bits, I low, V* sum,
+                                             O at, I* c_col, V* c_val) {
+  int const lane = threadIdx.x;
+  unsigned const below = (1u << lane) - 1;
+#pragma unroll 8
+  for (int k = 0; k < tile_words; ++k) {
+    V const y = sum[k * 32 + lane];
+    bool const is_entry = is_plain ? !is_nothing(y) : (bits[k] >> lane & 1) != 0;
+    unsigned const set = __ballot_sync(whole_warp, is_entry);
+    if (is_entry) {
+      O const place = at + __popc(set & below);
+      c_val[place] = y;
+      c_col[place] = low + k * 32 + lane;
+      sum[k * 32 + lane] = nothing<V>();
+    }
+    at += __popc(set);
+  }
+  __syncwarp();
+}
+
 /// Tiles of rows in the order of tickets, values alone or with columns. Columns that a product fell
 /// on are those whose sum is not -0, where there are as many as were counted; else some sum is -0,
 /// and the columns are looked for.
@@ -160,10 +293,9 @@ __global__ void __launch_bounds__(32, 13)
                      unsigned long long* ticket) {
   __shared__ V sum[tile_columns];
   __shared__ tile_piece<V, O> piece[32];
-  static_assert(sizeof piece >= tile_words * sizeof(unsigned));
+  static_assert(sizeof piece >= tile_words * sizeof(unsigned) && 32 % tile_pieces == 0);
   auto* const bits = reinterpret_cast<unsigned*>(piece); // when there are no more of them
   int const lane = threadIdx.x;
-  unsigned const below = (1u << lane) - 1;
   auto const rows_b = static_cast<std::size_t>(b.rows);
   unsigned long long const jobs = rows * static_cast<unsigned long long>(tiles);
   auto const take = [&] { return lane == 0 ? atomicAdd(ticket, 1ull) : 0ull; };
@@ -183,70 +315,13 @@ __global__ void __launch_bounds__(32, 13)
       continue;
     I const i = list[h];
     auto const low = static_cast<I>(first + (static_cast<long long>(t) << tile_shift));
-    O at = c_ptr[i] + places[0];
+    O const at = c_ptr[i] + places[0];
     O const begin = a.ptr[i], end = a.ptr[i + 1];
     O const* const from = tile_ptr + t * rows_b;
     O const* const to = from + rows_b;
-    // Of the next 32 rows of B, what is needed is under way while the last 32 are added.
-    tile_piece<V, O> next = {0, 0, V(0)};
-    I row_after = -1;
-    if (begin + lane < end) {
-      I const j = a.col[begin + lane];
-      next = {from[j], to[j], a_val[begin + lane]};
-    }
-    if (begin + 32 + lane < end)
-      row_after = a.col[begin + 32 + lane];
-    for (O chunk = begin; chunk < end; chunk += 32) {
-      // Those that have something there first.
-      unsigned const filled = __ballot_sync(whole_warp, next.to > next.from);
-      int const pieces = __popc(filled);
-      piece[next.to > next.from ? __popc(filled & below) : pieces + __popc(~filled & below)] = next;
-      __syncwarp();
-      next = {0, 0, V(0)};
-      if (row_after >= 0)
-        next = {from[row_after], to[row_after], a_val[chunk + 32 + lane]};
-      row_after = chunk + 64 + lane < end ? a.col[chunk + 64 + lane] : I(-1);
-      for (int p = 0; p < pieces; p += tile_pieces) { // 32 is a multiple; the last ones are empty
-        tile_piece<V, O> now[tile_pieces];
-        int length[tile_pieces], c[tile_pieces];
-        V x[tile_pieces];
-#pragma unroll
-        for (int u = 0; u < tile_pieces; ++u) {
-          now[u] = piece[p + u];
-          length[u] = static_cast<int>(now[u].to - now[u].from);
-          c[u] = lane < length[u] ? static_cast<int>((b.col + now[u].from)[lane] - low) : -1;
-          x[u] = lane < length[u] ? (b_val + now[u].from)[lane] : V(0);
-        }
-#pragma unroll
-        for (int u = 0; u < tile_pieces; ++u) {
-          if (c[u] >= 0)
-            sum[c[u]] = sum[c[u]] + now[u].factor * x[u];
-          for (int k = 32; k < length[u]; k += 32 * tile_pieces) { // its other entries
-            int more[tile_pieces];
-            V y[tile_pieces];
-#pragma unroll
-            for (int v = 0; v < tile_pieces; ++v) {
-              bool const is_there = k + 32 * v + lane < length[u];
-              more[v] =
-                  is_there ? static_cast<int>((b.col + now[u].from)[k + 32 * v + lane] - low) : -1;
-              y[v] = is_there ? (b_val + now[u].from)[k + 32 * v + lane] : V(0);
-            }
-#pragma unroll
-            for (int v = 0; v < tile_pieces; ++v)
-              if (more[v] >= 0)
-                sum[more[v]] = sum[more[v]] + now[u].factor * y[v];
-          }
-          __syncwarp();
-        }
-      }
-    }
+    add_row(a, a_val, begin, end, from, to, b, b_val, low, piece, sum);
     if (!with_columns) {
-      for (int q = lane; q < n; q += 32) {
-        int const column = static_cast<int>((c_col + at)[q] - low);
-        (c_val + at)[q] = sum[column];
-        sum[column] = nothing<V>();
-      }
-      __syncwarp();
+      take_values(static_cast<I const*>(c_col + at), n, low, sum, c_val + at);
       continue;
     }
     int found = 0;
@@ -254,33 +329,9 @@ __global__ void __launch_bounds__(32, 13)
     for (int k = lane; k < tile_columns; k += 32)
       found += !is_nothing(sum[k]);
     bool const is_plain = reduce<32>(found) == n;
-    if (!is_plain) {
-      for (int k = lane; k < tile_words; k += 32)
-        bits[k] = 0;
-      __syncwarp();
-      for (O k = begin; k < end; ++k) {
-        I const j = a.col[k];
-        for (O q = from[j] + lane; q < to[j]; q += 32) {
-          auto const column = static_cast<unsigned>(b.col[q] - low);
-          atomicOr(bits + column / 32, 1u << column % 32);
-        }
-      }
-      __syncwarp();
-    }
-#pragma unroll 8
-    for (int k = 0; k < tile_words; ++k) {
-      V const y = sum[k * 32 + lane];
-      bool const is_entry = is_plain ? !is_nothing(y) : (bits[k] >> lane & 1) != 0;
-      unsigned const set = __ballot_sync(whole_warp, is_entry);
-      if (is_entry) {
-        O const place = at + __popc(set & below);
-        c_val[place] = y;
-        c_col[place] = low + k * 32 + lane;
-        sum[k * 32 + lane] = nothing<V>();
-      }
-      at += __popc(set);
-    }
-    __syncwarp();
+    if (!is_plain)
+      set_product_bits(a, begin, end, from, to, b, low, bits);
+    take_entries(is_plain, bits, low, sum, at, c_col, c_val);
   }
 }
 
