@@ -205,6 +205,87 @@ struct by_search {
   }
 };
 
+/// The lanes at which runs of up to `deep` rows of B begin, each lane having one row or none.
+template <int deep, class I>
+__device__ __forceinline__ unsigned runs_begin(bool is_term, I j, int in_chunk, bool has_runs,
+                                               std::uint8_t const* same) {
+  if (deep == 1)
+    return in_chunk == 32 ? whole_warp : (1u << in_chunk) - 1;
+  int const lane = threadIdx.x % 32;
+  bool const is_next = follows(j, lane, has_runs, same);
+  unsigned const begins = __ballot_sync(whole_warp, is_term && !is_next);
+  int const since = __clz(static_cast<int>(begins << (31 - lane))); // begins has bit 0
+  return __ballot_sync(whole_warp, is_term && since % deep == 0);
+}
+
+/// The sums of a window in shared memory, and what is added to them.
+template <int rows, class Place, class V, class I, class O>
+struct window_sums {
+  V* sum; // `most` for each row
+  int most;
+  V const* factor; // of 32 entries of each row of A
+  Place const& place;
+  I const* col; // of B
+  V const* val;
+};
+
+/// Adds runs of rows of B, `ahead` of them in flight. `from` and `entries`: of the row of B in this
+/// lane; left: lanes at which runs begin.
+template <int rows, int deep, int ahead, class S, class Place, class V, class I, class O>
+__device__ __forceinline__ void add_runs(window_sums<rows, Place, V, I, O> const& w, O from,
+                                         int entries, int in_chunk, unsigned left) {
+  int const t = threadIdx.x;
+  while (left != 0) {
+    O first[ahead];
+    int lead[ahead], depth[ahead], length[ahead], where[ahead];
+    I column[ahead];
+    V x[ahead][deep];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      bool const is_run = left != 0;
+      lead[u] = is_run ? __ffs(static_cast<int>(left)) - 1 : 0;
+      left &= left - 1;
+      int const next = left != 0 ? __ffs(static_cast<int>(left)) - 1 : in_chunk;
+      depth[u] = !is_run ? 0 : deep == 1 ? 1 : next - lead[u];
+      first[u] = __shfl_sync(whole_warp, from, lead[u]);
+      length[u] = __shfl_sync(whole_warp, entries, lead[u]);
+      bool const is_there = is_run && t < length[u];
+      column[u] = is_there ? (w.col + first[u])[t] : I(-1);
+#pragma unroll
+      for (int h = 0; h < deep; ++h)
+        x[u][h] = is_there && h < depth[u] ? (w.val + first[u])[t + h * length[u]] : V(0);
+    }
+#pragma unroll
+    for (int u = 0; u < ahead; ++u)
+      where[u] = column[u] >= 0 ? w.place(column[u]) : -1;
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      if (depth[u] == 0)
+        break;
+      V const* const f = w.factor + lead[u] * rows;
+      auto const add = [&](int to_place, auto&& value) {
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+          V y = w.sum[r * w.most + to_place];
+#pragma unroll
+          for (int h = 0; h < deep; ++h)
+            if (h < depth[u]) {
+              V const product = S().multiply(f[h * rows + r], value(h));
+              y = is_usual<S> || !is_untouched(y) ? S().add(y, product) : product;
+            }
+          w.sum[r * w.most + to_place] = y;
+        }
+      };
+      if (where[u] >= 0)
+        add(where[u], [&](int h) { return x[u][h]; });
+      for (int q = t + fill_threads; q < length[u]; q += fill_threads)
+        add(w.place((w.col + first[u])[q]),
+            [&](int h) { return (w.val + first[u])[q + h * length[u]]; });
+      __syncthreads();
+    }
+  }
+}
+
 /// C's values, where its columns are there, for groups whose rows have more than `above` and at
 /// most `most` entries: `rows` rows of a group together, `deep` rows of B, `ahead` such runs in
 /// flight. The others of a group, if any, are computed by other blocks, `split` of them a group.
@@ -215,9 +296,9 @@ __global__ void __launch_bounds__(fill_threads, 8)
                        bool has_runs, std::uint8_t const* same, Groups groups, int split,
                        int most_words, int above, int most, O const* c_ptr, I const* c_col,
                        V* c_val) {
-  extern __shared__ double2 window_sums[];
-  V* const sum = reinterpret_cast<V*>(window_sums); // `most` for each row
-  V* const factor = sum + rows * most;              // of 32 entries of each row of A
+  extern __shared__ double2 window_memory[];
+  V* const sum = reinterpret_cast<V*>(window_memory); // `most` for each row
+  V* const factor = sum + rows * most;                // of 32 entries of each row of A
   int const t = threadIdx.x, lane = t % 32;
   window_group<I> const group = groups[blockIdx.x / static_cast<unsigned>(split)];
   int const part = static_cast<int>(blockIdx.x % static_cast<unsigned>(split)) * rows;
@@ -237,6 +318,7 @@ __global__ void __launch_bounds__(fill_threads, 8)
       else
         set_untouched(sum[r * most + k]);
   Place const place(factor + 32 * rows, most_words, c_col + at, n);
+  window_sums<rows, Place, V, I, O> const sums{sum, most, factor, place, b.col, b_val};
   O const begin = a.ptr[row], terms = a.ptr[row + 1] - begin;
   for (O chunk = 0; chunk < terms; chunk += 32) {
     bool const is_term = chunk + lane < terms;
@@ -251,63 +333,8 @@ __global__ void __launch_bounds__(fill_threads, 8)
             is_term && r < rows_here ? a_val[begin + r * terms + chunk + lane] : V(0);
     __syncthreads();
     int const in_chunk = static_cast<int>(terms - chunk < 32 ? terms - chunk : 32);
-    // Lanes at which runs of up to `deep` rows of B begin.
-    unsigned left = in_chunk == 32 ? whole_warp : (1u << in_chunk) - 1;
-    if (deep > 1) {
-      bool const is_next = follows(j, lane, has_runs, same);
-      unsigned const begins = __ballot_sync(whole_warp, is_term && !is_next);
-      int const since = __clz(static_cast<int>(begins << (31 - lane))); // begins has bit 0
-      left = __ballot_sync(whole_warp, is_term && since % deep == 0);
-    }
-    while (left != 0) {
-      O first[ahead];
-      int lead[ahead], depth[ahead], length[ahead], where[ahead];
-      I column[ahead];
-      V x[ahead][deep];
-#pragma unroll
-      for (int u = 0; u < ahead; ++u) {
-        bool const is_run = left != 0;
-        lead[u] = is_run ? __ffs(static_cast<int>(left)) - 1 : 0;
-        left &= left - 1;
-        int const next = left != 0 ? __ffs(static_cast<int>(left)) - 1 : in_chunk;
-        depth[u] = !is_run ? 0 : deep == 1 ? 1 : next - lead[u];
-        first[u] = __shfl_sync(whole_warp, from, lead[u]);
-        length[u] = __shfl_sync(whole_warp, entries, lead[u]);
-        bool const is_there = is_run && t < length[u];
-        column[u] = is_there ? (b.col + first[u])[t] : I(-1);
-#pragma unroll
-        for (int h = 0; h < deep; ++h)
-          x[u][h] = is_there && h < depth[u] ? (b_val + first[u])[t + h * length[u]] : V(0);
-      }
-#pragma unroll
-      for (int u = 0; u < ahead; ++u)
-        where[u] = column[u] >= 0 ? place(column[u]) : -1;
-#pragma unroll
-      for (int u = 0; u < ahead; ++u) {
-        if (depth[u] == 0)
-          break;
-        V const* const f = factor + lead[u] * rows;
-        auto const add = [&](int to_place, auto&& value) {
-#pragma unroll
-          for (int r = 0; r < rows; ++r) {
-            V y = sum[r * most + to_place];
-#pragma unroll
-            for (int h = 0; h < deep; ++h)
-              if (h < depth[u]) {
-                V const product = S().multiply(f[h * rows + r], value(h));
-                y = is_usual<S> || !is_untouched(y) ? S().add(y, product) : product;
-              }
-            sum[r * most + to_place] = y;
-          }
-        };
-        if (where[u] >= 0)
-          add(where[u], [&](int h) { return x[u][h]; });
-        for (int q = t + fill_threads; q < length[u]; q += fill_threads)
-          add(place((b.col + first[u])[q]),
-              [&](int h) { return (b_val + first[u])[q + h * length[u]]; });
-        __syncthreads();
-      }
-    }
+    unsigned const left = runs_begin<deep>(is_term, j, in_chunk, has_runs, same);
+    add_runs<rows, deep, ahead, S>(sums, from, entries, in_chunk, left);
   }
 #pragma unroll
   for (int r = 0; r < rows; ++r)
