@@ -62,34 +62,46 @@ __device__ V across(V sum, int height) {
   return sum;
 }
 
-/// of: how slots are ordered.
-template <order of, class V, class I, class O>
-__global__ void __launch_bounds__(threads, tuned<of, I>::resident)
-    strips_kernel(V alpha, view<V, I, O> a, V const* __restrict__ x, V beta, V* __restrict__ y,
-                  strips_shape s, cut_strips<V> cut) {
-  constexpr int batch = tuned<of, I>::windows;
-  extern __shared__ double raw[];
+/// Adds a product of each lane to the sums of rows; r: its row in the strip, slot: where the lane's
+/// sums begin.
+template <order of, class V>
+__device__ __forceinline__ void add_products(strips_shape const& s, bool is_there, int r, int slot,
+                                             V product, V* sums) {
   int const lane = threadIdx.x % 32;
-  V* const sums = reinterpret_cast<V*>(raw) + threadIdx.x / 32 * s.height * s.sums;
-  std::int64_t const at = blockIdx.x * std::int64_t{warps} + threadIdx.x / 32;
-  bool const is_piece = at < cut.pieces;
-  std::int64_t strip = at - cut.pieces;
-  piece p{};
-  if (is_piece) {
-    p = cut.list[at];
-    strip = p.strip;
+  if constexpr (of == by_rows) {
+    // Lanes behind the end are of row height - 1 and hold zeros.
+    int const other = __shfl_up_sync(whole_warp, r, 1);
+    unsigned const heads = __ballot_sync(whole_warp, lane == 0 || r != other);
+    unsigned const mine = heads & (0xffffffffu >> (31 - lane));
+    int const start = 31 - __clz(static_cast<int>(mine));
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+      V const before = __shfl_up_sync(whole_warp, product, d);
+      if (lane - d >= start)
+        product += before;
+    }
+    if (lane == 31 || heads >> (lane + 1) & 1)
+      sums[r] += product;
+    __syncwarp();
+  } else if constexpr (of == padded) {
+    if (is_there)
+      sums[slot + r] += product;
+    __syncwarp();
+  } else {
+    for (int turn = 0; turn < s.turns; ++turn) {
+      if (lane / s.sums == turn && is_there)
+        sums[slot + r] += product;
+      __syncwarp();
+    }
   }
-  if (strip >= s.strips)
-    return;
-  std::int64_t begin = a.strip_ptr[strip];
-  std::int64_t end = a.strip_ptr[strip + 1];
-  if (is_piece) {
-    begin += (at - p.first) * piece_slots;
-    end = end < begin + piece_slots ? end : begin + piece_slots;
-  } else if (end - begin > long_strip) {
-    return;
-  }
+}
 
+/// The products of slots [begin, end), added up by rows in shared memory.
+template <order of, class V, class I, class O>
+__device__ __forceinline__ void sum_rows(view<V, I, O> const& a, V const* x, strips_shape const& s,
+                                         std::int64_t begin, std::int64_t end, V* sums) {
+  constexpr int batch = tuned<of, I>::windows;
+  int const lane = threadIdx.x % 32;
   for (int k = lane; k < s.height * s.sums; k += 32)
     sums[k] = 0;
   __syncwarp();
@@ -113,45 +125,62 @@ __global__ void __launch_bounds__(threads, tuned<of, I>::resident)
       if (word[j] >= 0) // neither padding nor behind the end
         v[j] *= __ldg(x + (static_cast<U>(word[j]) >> s.bits));
 #pragma unroll
-    for (int j = 0; j < batch; ++j) {
-      int const r = static_cast<int>(word[j]) & (s.height - 1);
-      if constexpr (of == by_rows) {
-        // Lanes behind the end are of row height - 1 and hold zeros.
-        int const other = __shfl_up_sync(whole_warp, r, 1);
-        unsigned const heads = __ballot_sync(whole_warp, lane == 0 || r != other);
-        unsigned const mine = heads & (0xffffffffu >> (31 - lane));
-        int const start = 31 - __clz(static_cast<int>(mine));
-#pragma unroll
-        for (int d = 1; d < 32; d *= 2) {
-          V const before = __shfl_up_sync(whole_warp, v[j], d);
-          if (lane - d >= start)
-            v[j] += before;
-        }
-        if (lane == 31 || heads >> (lane + 1) & 1)
-          sums[r] += v[j];
-        __syncwarp();
-      } else if constexpr (of == padded) {
-        if (word[j] >= 0)
-          sums[slot + r] += v[j];
-        __syncwarp();
-      } else {
-        for (int turn = 0; turn < s.turns; ++turn) {
-          if (lane / s.sums == turn && word[j] >= 0)
-            sums[slot + r] += v[j];
-          __syncwarp();
-        }
-      }
-    }
+    for (int j = 0; j < batch; ++j)
+      add_products<of>(s, word[j] >= 0, static_cast<int>(word[j]) & (s.height - 1), slot, v[j],
+                       sums);
   }
+}
 
-  auto const row_sum = [&](int r) {
+/// Adds the pieces of a strip that was cut. By its last warp.
+template <class V, class I, class O>
+__device__ __forceinline__ void join_pieces(V alpha, cut_strips<V> const& cut, piece const& p,
+                                            std::int64_t strip, int height, view<V, I, O> const& a,
+                                            V beta, V* y) {
+  for (int r = threadIdx.x % 32; r < (height < 32 ? 32 : height); r += 32) {
+    V sum = 0;
+    V const* const from = cut.sums + p.first * height;
+#pragma unroll 4
+    for (std::int64_t k = r; k < p.count * height; k += height < 32 ? 32 : height)
+      sum += left_by_others(from + k);
+    sum = across(sum, height);
+    std::int64_t const row = strip * height + r;
+    if (r < height && row < a.rows)
+      update(y + row, alpha, sum, beta);
+  }
+}
+
+/// of: how slots are ordered.
+template <order of, class V, class I, class O>
+__global__ void __launch_bounds__(threads, tuned<of, I>::resident)
+    strips_kernel(V alpha, view<V, I, O> a, V const* __restrict__ x, V beta, V* __restrict__ y,
+                  strips_shape s, cut_strips<V> cut) {
+  extern __shared__ double raw[];
+  int const lane = threadIdx.x % 32;
+  V* const sums = reinterpret_cast<V*>(raw) + threadIdx.x / 32 * s.height * s.sums;
+  std::int64_t const at = blockIdx.x * std::int64_t{warps} + threadIdx.x / 32;
+  bool const is_piece = at < cut.pieces;
+  std::int64_t strip = at - cut.pieces;
+  piece p{};
+  if (is_piece) {
+    p = cut.list[at];
+    strip = p.strip;
+  }
+  if (strip >= s.strips)
+    return;
+  std::int64_t begin = a.strip_ptr[strip];
+  std::int64_t end = a.strip_ptr[strip + 1];
+  if (is_piece) {
+    begin += (at - p.first) * piece_slots;
+    end = end < begin + piece_slots ? end : begin + piece_slots;
+  } else if (end - begin > long_strip) {
+    return;
+  }
+  sum_rows<of>(a, x, s, begin, end, sums);
+  for (int r = lane; r < (s.height < 32 ? 32 : s.height); r += 32) {
     V sum = 0;
     for (int k = r; k < s.height * s.sums; k += s.height < 32 ? 32 : s.height)
       sum += sums[k];
-    return across(sum, s.height);
-  };
-  for (int r = lane; r < (s.height < 32 ? 32 : s.height); r += 32) {
-    V const sum = row_sum(r);
+    sum = across(sum, s.height);
     std::int64_t const row = strip * s.height + r;
     if (r >= s.height)
       continue;
@@ -160,21 +189,8 @@ __global__ void __launch_bounds__(threads, tuned<of, I>::resident)
     else if (row < a.rows)
       update(y + row, alpha, sum, beta);
   }
-  if (!is_piece)
-    return;
-  if (!is_last_piece(cut, p, lane))
-    return;
-  for (int r = lane; r < (s.height < 32 ? 32 : s.height); r += 32) {
-    V sum = 0;
-    V const* const from = cut.sums + p.first * s.height;
-#pragma unroll 4
-    for (std::int64_t k = r; k < p.count * s.height; k += s.height < 32 ? 32 : s.height)
-      sum += left_by_others(from + k);
-    sum = across(sum, s.height);
-    std::int64_t const row = strip * s.height + r;
-    if (r < s.height && row < a.rows)
-      update(y + row, alpha, sum, beta);
-  }
+  if (is_piece && is_last_piece(cut, p, lane))
+    join_pieces(alpha, cut, p, strip, s.height, a, beta, y);
 }
 
 template <class V, class I, class O>
