@@ -178,118 +178,127 @@ __global__ void walk_kernel(increments<n, V, I, O, D> a, O const* first_tile, un
   }
 }
 
-template <int n, class V, class I, class O, class D>
-__global__ void __launch_bounds__(tile_warps * 32)
-    bicrs_tiles_kernel(V alpha, increments<n, V, I, O, D> a, bicrs_plan<V, I, O> at, V const* x,
-                       V beta, V* y) {
-  using A = increments<n, V, I, O, D>;
-  using S = typename A::sum;
-  using U = std::make_unsigned_t<I>;
-  __shared__ V products[tile_warps][A::tile_slots];
-  __shared__ std::uint16_t begins[tile_warps][A::tile_vectors + 1];
-  wait_for_launch_before();
-  std::size_t const tile = blockIdx.x * std::size_t{tile_warps} + threadIdx.x / 32;
-  if (tile >= at.tiles)
-    return;
-  int const lane = threadIdx.x % 32;
-  V* const product = products[threadIdx.x / 32];
-  std::uint16_t* const begin = begins[threadIdx.x / 32];
-  O const k0 = at.begin[tile];
-  int const slots = static_cast<int>(at.begin[tile + 1] - k0);
-  D const* const col = a.col + k0;
-  V const* const val = a.val + k0;
-  I const base = at.col[tile];
-  // The column of x that is so far from the first; sums are of distances, which have a sign.
-  auto const x_at = [&](S by) {
+/// What a warp has of a tile.
+template <class A, class V, class I, class D>
+struct tile_part {
+  std::size_t tile;
+  int slots;
+  D const* col; // from the tile's first slot on, as val
+  V const* val;
+  I base; // of columns
+  V const* x;
+  V* product;           // of each slot, in shared memory
+  std::uint16_t* begin; // of each piece
+
+  /// x of the column that is so far from the first; sums are of distances, which have a sign.
+  __device__ __forceinline__ V x_at(typename A::sum by) const {
+    using S = typename A::sum;
+    using U = std::make_unsigned_t<I>;
     return x[static_cast<I>(static_cast<U>(base) +
                             static_cast<U>(static_cast<std::make_signed_t<S>>(by)))];
-  };
+  }
+};
+
+/// The products of a tile whose vectors are entries. Returns how many pieces begin in it, but for
+/// its first.
+template <class A, class V, class I, class O, class D>
+__device__ __forceinline__ int multiply_entries(A const& a, bicrs_plan<V, I, O> const& at,
+                                                tile_part<A, V, I, D> const& t) {
+  using S = typename A::sum;
+  int const lane = threadIdx.x % 32;
   int pieces = 0;
-  if constexpr (n == 1) {
-    D by[A::windows];
-    V v[A::windows];
-    S column[A::windows];
+  D by[A::windows];
+  V v[A::windows];
+  S column[A::windows];
 #pragma unroll
-    for (int w = 0; w < A::windows; ++w) {
-      int const k = w * 32 + lane;
-      by[w] = k < slots ? col[k] : D(0);
-      v[w] = k < slots ? val[k] : V(0);
-    }
-    unsigned const bits = lane < A::windows ? at.bits[tile * A::windows + lane] : 0;
-    S before = 0;
+  for (int w = 0; w < A::windows; ++w) {
+    int const k = w * 32 + lane;
+    by[w] = k < t.slots ? t.col[k] : D(0);
+    v[w] = k < t.slots ? t.val[k] : V(0);
+  }
+  unsigned const bits = lane < A::windows ? at.bits[t.tile * A::windows + lane] : 0;
+  S before = 0;
 #pragma unroll
-    for (int w = 0; w < A::windows; ++w) {
-      S const sum = inclusive_scan(static_cast<S>(by[w]));
-      unsigned const groups = __shfl_sync(whole_warp, bits, w);
-      int const jumps = __popc(groups & (0xffffffffu >> (31 - lane)));
-      column[w] = static_cast<S>(before + sum - a.jump * static_cast<S>(jumps));
-      if (groups >> lane & 1)
-        begin[pieces + jumps] = static_cast<std::uint16_t>(w * 32 + lane);
-      pieces += __popc(groups);
-      before = __shfl_sync(whole_warp, column[w], 31);
-    }
-#pragma unroll
-    for (int w = 0; w < A::windows; ++w)
-      if (w * 32 + lane < slots)
-        v[w] *= x_at(column[w]);
-#pragma unroll
-    for (int w = 0; w < A::windows; ++w)
-      if (w * 32 + lane < slots)
-        product[w * 32 + lane] = v[w];
-  } else {
-    D by[n];
-    V v[n];
-#pragma unroll
-    for (int w = 0; w < n; ++w) {
-      int const k = w * 32 + lane;
-      by[w] = k < slots && k % n != 0 ? col[k] : D(0);
-      v[w] = k < slots ? val[k] : V(0);
-    }
-    // A lane a vector: its column, and a bit for each slot that is an entry.
-    using bits_of = std::conditional_t<n == 8, std::uint8_t, std::uint16_t>;
-    bool const is_vector = lane * n < slots;
-    unsigned entries = is_vector ? (1u << n) - 1 : 0;
-    if (is_vector && a.has_holes)
-      entries = reinterpret_cast<bits_of const*>(
-          a.pattern)[static_cast<std::size_t>(k0) / n + static_cast<std::size_t>(lane)];
-    unsigned const groups = at.bits[tile];
+  for (int w = 0; w < A::windows; ++w) {
+    S const sum = inclusive_scan(static_cast<S>(by[w]));
+    unsigned const groups = __shfl_sync(whole_warp, bits, w);
     int const jumps = __popc(groups & (0xffffffffu >> (31 - lane)));
-    S const first =
-        static_cast<S>(inclusive_scan(is_vector ? static_cast<S>(col[lane * n]) : S(0)) -
-                       a.jump * static_cast<S>(jumps));
+    column[w] = static_cast<S>(before + sum - a.jump * static_cast<S>(jumps));
     if (groups >> lane & 1)
-      begin[jumps] = static_cast<std::uint16_t>(lane * n);
-    pieces = __popc(groups);
-#pragma unroll
-    for (int w = 0; w < n; ++w) {
-      int const vector = (w * 32 + lane) / n;
-      S const column =
-          static_cast<S>(__shfl_sync(whole_warp, first, vector) + static_cast<S>(by[w]));
-      bool const is_entry = __shfl_sync(whole_warp, entries, vector) >> lane % n & 1;
-      v[w] = is_entry ? v[w] * x_at(column) : V(0);
-    }
-#pragma unroll
-    for (int w = 0; w < n; ++w)
-      product[w * 32 + lane] = v[w];
+      t.begin[pieces + jumps] = static_cast<std::uint16_t>(w * 32 + lane);
+    pieces += __popc(groups);
+    before = __shfl_sync(whole_warp, column[w], 31);
   }
-  ++pieces;
-  if (lane == 0) {
-    begin[0] = 0;
-    begin[pieces] = static_cast<std::uint16_t>(slots);
+#pragma unroll
+  for (int w = 0; w < A::windows; ++w)
+    if (w * 32 + lane < t.slots)
+      v[w] *= t.x_at(column[w]);
+#pragma unroll
+  for (int w = 0; w < A::windows; ++w)
+    if (w * 32 + lane < t.slots)
+      t.product[w * 32 + lane] = v[w];
+  return pieces;
+}
+
+/// The same where vectors have n slots. k0: the tile's first.
+template <int n, class A, class V, class I, class O, class D>
+__device__ __forceinline__ int multiply_vectors(A const& a, bicrs_plan<V, I, O> const& at, O k0,
+                                                tile_part<A, V, I, D> const& t) {
+  using S = typename A::sum;
+  int const lane = threadIdx.x % 32;
+  D by[n];
+  V v[n];
+#pragma unroll
+  for (int w = 0; w < n; ++w) {
+    int const k = w * 32 + lane;
+    by[w] = k < t.slots && k % n != 0 ? t.col[k] : D(0);
+    v[w] = k < t.slots ? t.val[k] : V(0);
   }
-  __syncwarp();
-  int const height = 1 << a.height_bits;
-  int const items = pieces << a.height_bits;
+  // One lane per vector: its column, and a bit for each slot that is an entry.
+  using bits_of = std::conditional_t<n == 8, std::uint8_t, std::uint16_t>;
+  bool const is_vector = lane * n < t.slots;
+  unsigned entries = is_vector ? (1u << n) - 1 : 0;
+  if (is_vector && a.has_holes)
+    entries = reinterpret_cast<bits_of const*>(
+        a.pattern)[static_cast<std::size_t>(k0) / n + static_cast<std::size_t>(lane)];
+  unsigned const groups = at.bits[t.tile];
+  int const jumps = __popc(groups & (0xffffffffu >> (31 - lane)));
+  S const first =
+      static_cast<S>(inclusive_scan(is_vector ? static_cast<S>(t.col[lane * n]) : S(0)) -
+                     a.jump * static_cast<S>(jumps));
+  if (groups >> lane & 1)
+    t.begin[jumps] = static_cast<std::uint16_t>(lane * n);
+#pragma unroll
+  for (int w = 0; w < n; ++w) {
+    int const vector = (w * 32 + lane) / n;
+    S const column = static_cast<S>(__shfl_sync(whole_warp, first, vector) + static_cast<S>(by[w]));
+    bool const is_entry = __shfl_sync(whole_warp, entries, vector) >> lane % n & 1;
+    v[w] = is_entry ? v[w] * t.x_at(column) : V(0);
+  }
+#pragma unroll
+  for (int w = 0; w < n; ++w)
+    t.product[w * 32 + lane] = v[w];
+  return __popc(groups);
+}
+
+/// The sums of a tile's pieces, to y or to the plan's.
+template <class V, class I, class O>
+__device__ __forceinline__ void sum_pieces(V alpha, bicrs_plan<V, I, O> const& at, std::size_t tile,
+                                           int pieces, int height_bits, std::uint16_t const* begin,
+                                           V const* product, V beta, V* y) {
+  int const lane = threadIdx.x % 32;
+  int const height = 1 << height_bits;
+  int const items = pieces << height_bits;
   int width = 1;
   while (width < 32 && items * width * 2 <= 32)
     width *= 2;
-  O const* const target = at.target + (static_cast<std::size_t>(at.first[tile]) << a.height_bits);
+  O const* const target = at.target + (static_cast<std::size_t>(at.first[tile]) << height_bits);
   for (int i0 = 0; i0 < items; i0 += 32 / width) {
     int const i = i0 + lane / width;
     V sum = 0;
     if (i < items) {
-      int const end = begin[(i >> a.height_bits) + 1];
-      for (int k = begin[i >> a.height_bits] + i % height + lane % width * height; k < end;
+      int const end = begin[(i >> height_bits) + 1];
+      for (int k = begin[i >> height_bits] + i % height + lane % width * height; k < end;
            k += width * height)
         sum += product[k];
     }
@@ -302,6 +311,36 @@ __global__ void __launch_bounds__(tile_warps * 32)
     else if (to != bicrs_plan<V, I, O>::none)
       at.part[-1 - to] = sum;
   }
+}
+
+template <int n, class V, class I, class O, class D>
+__global__ void __launch_bounds__(tile_warps * 32)
+    bicrs_tiles_kernel(V alpha, increments<n, V, I, O, D> a, bicrs_plan<V, I, O> at, V const* x,
+                       V beta, V* y) {
+  using A = increments<n, V, I, O, D>;
+  __shared__ V products[tile_warps][A::tile_slots];
+  __shared__ std::uint16_t begins[tile_warps][A::tile_vectors + 1];
+  wait_for_launch_before();
+  std::size_t const tile = blockIdx.x * std::size_t{tile_warps} + threadIdx.x / 32;
+  if (tile >= at.tiles)
+    return;
+  V* const product = products[threadIdx.x / 32];
+  std::uint16_t* const begin = begins[threadIdx.x / 32];
+  O const k0 = at.begin[tile];
+  int const slots = static_cast<int>(at.begin[tile + 1] - k0);
+  tile_part<A, V, I, D> const t{tile,         slots, a.col + k0, a.val + k0,
+                                at.col[tile], x,     product,    begin};
+  int pieces = 1; // the tile's first
+  if constexpr (n == 1)
+    pieces += multiply_entries(a, at, t);
+  else
+    pieces += multiply_vectors<n>(a, at, k0, t);
+  if (threadIdx.x % 32 == 0) {
+    begin[0] = 0;
+    begin[pieces] = static_cast<std::uint16_t>(slots);
+  }
+  __syncwarp();
+  sum_pieces(alpha, at, tile, pieces, a.height_bits, begin, product, beta, y);
 }
 
 /// `width` lanes for each row; one of far more pieces than that is left to the whole block.
