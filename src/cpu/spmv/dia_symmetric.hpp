@@ -110,6 +110,114 @@ struct dia_slide {
   }
 };
 
+/// What a strip of rows is multiplied with and added to.
+template <class V>
+struct strip_operands {
+  V const* x;
+  V const* scaled; // alpha times x of the strip's rows
+  V* y;
+  V* window;              // instead of y for rows before first_row
+  std::int64_t first_row; // as in symmetric_blocks
+  std::int64_t row;       // the strip's first
+  std::int64_t height;    // slots of a diagonal in the block
+
+  V* out(std::int64_t column) const { return (column >= first_row ? y : window) + column; }
+};
+
+/// Sets the sums of a strip to zero and, where alpha is not 1, `scaled` to alpha times x of its
+/// rows. False where that is not finite: multiplied holes would show.
+template <int vectors, class D, class V>
+HWY_INLINE bool begin_strip(D d, V const* x, hn::Vec<D> alpha, bool scales, V* scaled,
+                            hn::Vec<D> (&sums)[vectors]) {
+  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+  auto none = hn::Zero(d); // NaN where a hole would show
+  auto none2 = none;
+  for (int u = 0; u < vectors; ++u) {
+    auto ax = hn::LoadU(d, x + u * lanes);
+    if (scales) {
+      ax = hn::Mul(alpha, ax);
+      hn::StoreU(ax, d, scaled + u * lanes);
+    }
+    auto& sum = u % 2 ? none2 : none;
+    sum = hn::MulAdd(ax, hn::Zero(d), sum);
+    sums[u] = hn::Zero(d);
+  }
+  none = hn::Add(none, none2);
+  return hn::AllFalse(d, hn::IsNaN(none));
+}
+
+/// A strip of all diagonals times x and, of the first `far`, its mirror image.
+template <int vectors, class D, class V, class I>
+HWY_INLINE void add_diagonals(D d, strip_operands<V> const& o, V const* val, I const* diagonal,
+                              std::int64_t count, std::int64_t far, hn::Vec<D> (&sums)[vectors]) {
+  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+  constexpr int strip = vectors * lanes;
+  V const* v = val;
+  for (std::int64_t q = 0; q < count; ++q, v += o.height) {
+    ask_strip<vectors>(v);
+    std::int64_t const column = o.row + diagonal[q];
+    V const* from = o.x + column;
+    V inside[strip]; // x, with zeros where it begins
+    if (column < 0) {
+      for (int j = 0; j < strip; ++j)
+        inside[j] = column + j >= 0 ? o.x[column + j] : V{};
+      from = inside;
+    }
+    bool const is_own = column >= o.first_row;
+    if (q < far && (is_own || (column >= 0 && column + strip <= o.first_row))) {
+      V* const out = (is_own ? o.y : o.window) + column;
+      for (int u = 0; u < vectors; ++u) {
+        auto const vu = hn::LoadU(d, v + u * lanes);
+        sums[u] = hn::MulAdd(vu, hn::LoadU(d, from + u * lanes), sums[u]);
+        hn::StoreU(
+            hn::MulAdd(vu, hn::LoadU(d, o.scaled + u * lanes), hn::LoadU(d, out + u * lanes)), d,
+            out + u * lanes);
+      }
+      continue;
+    }
+    for (int u = 0; u < vectors; ++u)
+      sums[u] = hn::MulAdd(hn::LoadU(d, v + u * lanes), hn::LoadU(d, from + u * lanes), sums[u]);
+    for (std::int64_t j = column < 0 ? -column : 0; q < far && j < strip; ++j) {
+      V* const out = o.out(column + j);
+      *out = mul_add(v[j], o.scaled[j], *out);
+    }
+  }
+}
+
+/// The mirror images of the other diagonals, so near that some of each lies in the strip itself.
+template <int vectors, class D, class V, class I>
+HWY_INLINE void add_near_images(D d, strip_operands<V> const& o, V const* val, I const* diagonal,
+                                std::int64_t count, std::int64_t far, hn::Vec<D> (&sums)[vectors]) {
+  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+  constexpr int strip = vectors * lanes;
+  for (std::int64_t q = far; q < count && diagonal[q] != 0; ++q) {
+    std::int64_t const near = -static_cast<std::int64_t>(diagonal[q]);
+    std::int64_t const column = o.row - near;
+    V const* const v = val + q * o.height;
+    for (std::int64_t j = column < 0 ? -column : 0; j < near; ++j) {
+      V* const out = o.out(column + j);
+      *out = mul_add(v[j], o.scaled[j], *out);
+    }
+    auto const whole = [&](int u) HWY_ATTR {
+      sums[u] = hn::MulAdd(hn::LoadU(d, v + near + u * lanes),
+                           hn::LoadU(d, o.x + o.row + near + u * lanes), sums[u]);
+    };
+    auto const some = [&](int u) HWY_ATTR {
+      std::int64_t const left = strip - near - u * lanes;
+      sums[u] = hn::MulAdd(first_of(d, v + near + u * lanes, left),
+                           first_of(d, o.x + o.row + near + u * lanes, left), sums[u]);
+    };
+    if (near <= lanes) {
+      for (int u = 0; u < vectors - 1; ++u)
+        whole(u);
+      some(vectors - 1);
+    } else {
+      for (int u = 0; u < vectors; ++u)
+        some(u);
+    }
+  }
+}
+
 /// Blocks [b, end) of rows from first_row on.
 template <int vectors, class V, class I, class O>
 HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> c, std::int64_t b, std::int64_t end,
@@ -145,59 +253,17 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> c, std::int64_t b, std::int
         std::int64_t const row = top + i;
         V const* const val = a.val + stretch * height + i;
         hn::Vec<decltype(d)> s[vectors];
-        auto none = hn::Zero(d); // NaN where a hole would show
-        auto none2 = none;
         V scaled[strip];
-        V const* const xs = scales ? scaled : x + row; // alpha times x of the strip's rows
-        for (int u = 0; u < vectors; ++u) {
-          auto ax = hn::LoadU(d, x + row + u * lanes);
-          if (scales) {
-            ax = hn::Mul(alpha, ax);
-            hn::StoreU(ax, d, scaled + u * lanes);
-          }
-          auto& sum = u % 2 ? none2 : none;
-          sum = hn::MulAdd(ax, hn::Zero(d), sum);
-          s[u] = hn::Zero(d);
-        }
-        none = hn::Add(none, none2);
-        if (!hn::AllFalse(d, hn::IsNaN(none))) {
+        if (!begin_strip(d, x + row, alpha, scales, scaled, s)) {
           stray = symmetric_rows(c, b, i, i + strip, first_row, window, stray);
           next_stray = stray < a.stray_rows ? a.stray_row[stray] : INT64_MAX;
           continue;
         }
+        strip_operands<V> const o{x, scales ? scaled : x + row, y, window, first_row, row, height};
         std::int64_t far = 0; // diagonals that meet the strip's columns above it alone
         while (far < count && diagonal[far] <= -strip)
           ++far;
-        V const* v = val;
-        for (std::int64_t q = 0; q < count; ++q, v += height) {
-          ask_strip<vectors>(v);
-          std::int64_t const column = row + diagonal[q];
-          V const* from = x + column;
-          V inside[strip]; // x, with zeros where it begins
-          if (column < 0) {
-            for (int j = 0; j < strip; ++j)
-              inside[j] = column + j >= 0 ? x[column + j] : V{};
-            from = inside;
-          }
-          bool const is_own = column >= first_row;
-          if (q < far && (is_own || (column >= 0 && column + strip <= first_row))) {
-            V* const out = (is_own ? y : window) + column;
-            for (int u = 0; u < vectors; ++u) {
-              auto const vu = hn::LoadU(d, v + u * lanes);
-              s[u] = hn::MulAdd(vu, hn::LoadU(d, from + u * lanes), s[u]);
-              hn::StoreU(
-                  hn::MulAdd(vu, hn::LoadU(d, xs + u * lanes), hn::LoadU(d, out + u * lanes)), d,
-                  out + u * lanes);
-            }
-            continue;
-          }
-          for (int u = 0; u < vectors; ++u)
-            s[u] = hn::MulAdd(hn::LoadU(d, v + u * lanes), hn::LoadU(d, from + u * lanes), s[u]);
-          for (std::int64_t j = column < 0 ? -column : 0; q < far && j < strip; ++j) {
-            V* const out = (column + j >= first_row ? y : window) + column + j;
-            *out = mul_add(v[j], xs[j], *out);
-          }
-        }
+        add_diagonals(d, o, val, diagonal, count, far, s);
         auto all = s[0];
         for (int u = 1; u < vectors; ++u)
           all = hn::Add(all, s[u]);
@@ -210,33 +276,7 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> c, std::int64_t b, std::int
           for (int u = 0; u < vectors; ++u)
             s[u] = hn::LoadU(d, sums + u * lanes);
         }
-        // Diagonals so near that some of their mirror images lie in the strip itself.
-        for (std::int64_t q = far; q < count && diagonal[q] != 0; ++q) {
-          std::int64_t const near = -static_cast<std::int64_t>(diagonal[q]);
-          std::int64_t const column = row - near;
-          v = val + q * height;
-          for (std::int64_t j = column < 0 ? -column : 0; j < near; ++j) {
-            V* const out = (column + j >= first_row ? y : window) + column + j;
-            *out = mul_add(v[j], xs[j], *out);
-          }
-          auto const whole = [&](int u) HWY_ATTR {
-            s[u] = hn::MulAdd(hn::LoadU(d, v + near + u * lanes),
-                              hn::LoadU(d, x + row + near + u * lanes), s[u]);
-          };
-          auto const some = [&](int u) HWY_ATTR {
-            std::int64_t const left = strip - near - u * lanes;
-            s[u] = hn::MulAdd(first_of(d, v + near + u * lanes, left),
-                              first_of(d, x + row + near + u * lanes, left), s[u]);
-          };
-          if (near <= lanes) {
-            for (int u = 0; u < vectors - 1; ++u)
-              whole(u);
-            some(vectors - 1);
-          } else {
-            for (int u = 0; u < vectors; ++u)
-              some(u);
-          }
-        }
+        add_near_images(d, o, val, diagonal, count, far, s);
         for (int u = 0; u < vectors; ++u) {
           auto sum = hn::Mul(alpha, s[u]);
           if (!overwrite)
