@@ -220,6 +220,35 @@ struct tile_state {
   V head;
 };
 
+/// Adds the pieces of rows that begin in one lane and end in another: what is open at the end of a
+/// lane goes to where the first row to begin in the next lanes ends it. Row 0 of the sums takes
+/// what a lane that begins with a flag does not. ends: of segments, in the order of csr, the first
+/// entry highest. Returns what is open at the tile's end.
+template <int omega, int steps, class V, class I, class O>
+HWY_INLINE V join_lanes(product<V, I, O> const& m, std::uint32_t const* desc, int bits, V carry,
+                        V* sums, std::uint64_t (&ends)[most_groups]) {
+  int const lanes = omega ? omega : m.a.omega;
+  int const sigma = steps ? steps : m.a.sigma;
+  int const group = steps ? (steps > 16 ? 2 : 4) : m.group;
+  std::uint32_t const sentinel = 1u << (31 - sigma);
+  int const groups = lanes / group;
+  for (int g = 0, i = 0; g < groups; ++g) {
+    std::uint64_t e = 0;
+    for (int l = 0; l < group; ++l, ++i) {
+      std::uint32_t flags = desc[i] << bits;
+      if (i == 0)
+        flags &= 0x7fffffffu; // ends nothing in this tile
+      e |= static_cast<std::uint64_t>(flags) << 32 >> (l * sigma);
+      V* const at = sums + __builtin_clz(flags | sentinel) * lanes + i;
+      V const last = sums[sigma * lanes + i];
+      *at = *at + carry;
+      carry = flags != 0 ? last : last + carry; // by masks instead: 1.1 times as long
+    }
+    ends[g] = e;
+  }
+  return carry;
+}
+
 template <int omega, int steps, class V, class I, class O>
 HWY_NOINLINE void multiply_tiles(product<V, I, O> const& m, std::int64_t begin, std::int64_t end,
                                  tile_state<V>& state, V* sums) {
@@ -235,7 +264,6 @@ HWY_NOINLINE void multiply_tiles(product<V, I, O> const& m, std::int64_t begin, 
   bool const overwrite = m.overwrite;
   V const* const x = m.x;
   std::uint16_t const* const end_at = m.end_at;
-  std::uint32_t const sentinel = 1u << (31 - sigma);
   V open = state.open;
   bool foreign = state.foreign;
   std::int64_t next = m.row_of(begin);
@@ -256,25 +284,8 @@ HWY_NOINLINE void multiply_tiles(product<V, I, O> const& m, std::int64_t begin, 
 
     std::uint32_t const* const desc = m.a.tile_desc + t * lanes;
     tile_sums<omega, steps>(val, col, x, desc, bits, lanes, sigma, m.ahead, sums);
-    // The pieces of rows that begin in one lane and end in another: what is open at the end of a
-    // lane goes to where the first row to begin in the next lanes ends it. Row 0 of the sums takes
-    // what a lane that begins with a flag does not.
-    std::uint64_t ends[most_groups]; // of segments, in the order of csr, the first entry highest
-    V carry = open;
-    for (int g = 0, i = 0; g < groups; ++g) {
-      std::uint64_t e = 0;
-      for (int l = 0; l < group; ++l, ++i) {
-        std::uint32_t flags = desc[i] << bits;
-        if (i == 0)
-          flags &= 0x7fffffffu; // ends nothing in this tile
-        e |= static_cast<std::uint64_t>(flags) << 32 >> (l * sigma);
-        V* const at = sums + __builtin_clz(flags | sentinel) * lanes + i;
-        V const last = sums[sigma * lanes + i];
-        *at = *at + carry;
-        carry = flags != 0 ? last : last + carry; // by masks instead: 1.1 times as long
-      }
-      ends[g] = e;
-    }
+    std::uint64_t ends[most_groups];
+    V const carry = join_lanes<omega, steps>(m, desc, bits, open, sums, ends);
 
     std::int64_t n = 0; // segments done
     if (foreign) {
