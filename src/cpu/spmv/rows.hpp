@@ -333,6 +333,41 @@ HWY_NOINLINE void whole_rows(V alpha, O const* ptr, I const* col, V const* val, 
   begin = k;
 }
 
+/// Whether row i is open before a step of the path that k entries lie before.
+template <class O>
+HWY_INLINE bool is_cut(O const* ptr, std::int64_t rows, std::int64_t i, std::int64_t k) {
+  return i < rows && k > static_cast<std::int64_t>(ptr[i]);
+}
+
+/// Rows that chunks of different threads share, pieces in order: the same additions as if one
+/// thread had gone through. head: of each tile, the piece of a row that was open when it began.
+template <class V, class O>
+void join_seams(rows_layout<V> const& layout, V const* head, chunk_end<V> const* ends, V alpha,
+                O const* ptr, std::int64_t rows, V beta, V* y, bool overwrite, plan_view const& p) {
+  V sum{};
+  for (std::int64_t chunk = 0; chunk < layout.chunks;) {
+    std::int64_t next = chunk + 1; // the next seam: one thread ran all chunks before it
+    while (next < layout.chunks && !ends[next].fresh)
+      ++next;
+    std::int64_t tile = layout.first_tile(chunk);
+    std::int64_t const last = layout.first_tile(next);
+    std::int64_t const i = rows_before(ptr, rows, tile * tile_steps);
+    if (is_cut(ptr, rows, i, tile * tile_steps - i)) {
+      std::int64_t const row_end = static_cast<std::int64_t>(ptr[i + 1]) + i; // a step of the path
+      for (; tile < last && row_end >= (tile + 1) * tile_steps; ++tile)
+        sum = sum + head[tile];
+      if (tile < last) {
+        update(y + i, alpha, sum + head[tile], beta, overwrite);
+        if (p.done)
+          (*p.done)(i, i + 1);
+      }
+    }
+    if (ends[next - 1].row >= 0)
+      sum = ends[next - 1].sum;
+    chunk = next;
+  }
+}
+
 template <class V, class I, class O>
 void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
                std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
@@ -351,11 +386,6 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
   V* const head = reinterpret_cast<V*>(work); // piece of a row that was open when the tile began
   auto* const ends = reinterpret_cast<chunk_end<V>*>(work + layout.ends_at);
   chunk_queue queue(reinterpret_cast<share*>(work + layout.shares_at), p.threads, layout.chunks);
-  // Whether row i is open before step `at`, when k entries lie before it.
-  auto const cuts = [=](std::int64_t i, std::int64_t k) {
-    return i < rows && k > static_cast<std::int64_t>(ptr[i]);
-  };
-
   parallel(p.threads, [&](int t) {
     std::int64_t i = 0;
     std::int64_t k = 0;
@@ -381,7 +411,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
         }
         i = rows_before(ptr, rows, first * tile_steps);
         k = first * tile_steps - i;
-        foreign = cuts(i, k);
+        foreign = is_cut(ptr, rows, i, k);
         is_open = false;
         told = i + foreign;
       }
@@ -423,29 +453,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
     }
   });
 
-  // The seams, pieces in order: the same additions as if one thread had gone through.
-  V sum{};
-  for (std::int64_t chunk = 0; chunk < layout.chunks;) {
-    std::int64_t next = chunk + 1; // the next seam: one thread ran all chunks before it
-    while (next < layout.chunks && !ends[next].fresh)
-      ++next;
-    std::int64_t tile = layout.first_tile(chunk);
-    std::int64_t const last = layout.first_tile(next);
-    std::int64_t const i = rows_before(ptr, rows, tile * tile_steps);
-    if (cuts(i, tile * tile_steps - i)) {
-      std::int64_t const row_end = static_cast<std::int64_t>(ptr[i + 1]) + i; // a step of the path
-      for (; tile < last && row_end >= (tile + 1) * tile_steps; ++tile)
-        sum = sum + head[tile];
-      if (tile < last) {
-        update(y + i, alpha, sum + head[tile], beta, overwrite);
-        if (p.done)
-          (*p.done)(i, i + 1);
-      }
-    }
-    if (ends[next - 1].row >= 0)
-      sum = ends[next - 1].sum;
-    chunk = next;
-  }
+  join_seams(layout, head, ends, alpha, ptr, rows, beta, y, overwrite, p);
 }
 
 template <class V, class I, class O>
