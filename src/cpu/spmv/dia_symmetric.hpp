@@ -2,31 +2,30 @@
 
 // y = alpha*A*x + beta*y, A in DIA, symmetric. Included by dia.cpp.
 //
-// By blocks of rows, as symmetric.hpp says. A strip's values are loaded once, times x of their
-// columns for the strip's own rows and times x of their rows for as long a stretch of y further up.
-// Holes are multiplied, except where x is not finite. Where y is large, the rows that are still
-// added to lie in a buffer.
+// By blocks of rows, as symmetric.hpp says. A strip's values are loaded once: times x of their
+// columns they add to the strip's own rows, and times x of their rows to a stretch of y further up.
+// Holes are multiplied, except where x is not finite. Where y is large, the rows that are not
+// complete are kept in a buffer.
 //
-// Bytes that must move, double: 8 a slot, 8 a row, 8 a column, and 8 more a row without the buffer.
-// Three diagonals: 40 a row where csr has 80; 14: 128 of 344.
+// Bytes that must move, double: 8 per slot, 8 per row, 8 per column, and 8 more per row without the
+// buffer. Three diagonals: 40 per row where csr has 80; 14: 128 where csr has 344.
 //
 // Two threads on Zen 4, bound of csr over time, on poisson2d5 4000 and poisson3d27 160 and 100,
-// medians of one run: so 1.41, 2.37, 1.79; without the buffer 1.24, 2.37, 1.76; neither buffer nor
-// prefetch 1.24, 2.17, 1.56. One array a diagonal and no scatter, values being read a second time
-// for the rows above: 1.47, 1.23, .94. Three neighbouring diagonals scattered together: .9 of the
-// time in the cache, no less from memory.
+// medians of one run: 1.41, 2.37, 1.79; without the buffer 1.24, 2.37, 1.76; neither buffer nor
+// prefetch 1.24, 2.17, 1.56. One array per diagonal and no scatter, where values are read a second
+// time for the rows above: 1.47, 1.23, .94. Three neighbouring diagonals scattered together: .9 of
+// the time in the cache, no gain from memory.
 #pragma once
 #include "cpu/spmv/symmetric.hpp"
 
 namespace tulle::simd::TULLE_ISA {
 namespace {
 
-// Of a slide's buffer; other numbers were not measured. Its rows beyond twice the reach are more
-// than any block has.
+// Sizes of a slide's buffer; others were not measured. least_slide is more than any block's rows.
 constexpr std::int64_t most_slide_bytes = std::int64_t{600} << 10;
 constexpr std::int64_t least_slide = 4096;
 
-/// Rows of the block from its i-th to before its n-th, by entries.
+/// Rows [i, n) of the block, entry by entry.
 template <class V, class I, class O>
 HWY_NOINLINE std::int64_t symmetric_rows(dia_call<V, I, O> const& c, std::int64_t b, std::int64_t i,
                                          std::int64_t n, std::int64_t first_row, V* window,
@@ -55,10 +54,10 @@ HWY_NOINLINE std::int64_t symmetric_rows(dia_call<V, I, O> const& c, std::int64_
   return stray;
 }
 
-/// p[0..n) in the first lanes, nothing else being read, and zeros; n may be any number.
+/// p[0..n) in the first lanes and zeros in the others; nothing else is read. n may be any number.
 template <class D, class V>
 HWY_INLINE hn::Vec<D> first_of(D d, V const* p, std::int64_t n) {
-  if constexpr (HWY_MAX_BYTES == 16) { // whose masked load wants alignment
+  if constexpr (HWY_MAX_BYTES == 16) { // whose masked load needs alignment
     constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
     V some[lanes];
     for (int j = 0; j < lanes; ++j)
@@ -69,8 +68,9 @@ HWY_INLINE hn::Vec<D> first_of(D d, V const* p, std::int64_t n) {
   }
 }
 
-/// Rows of y that are still added to, in a buffer that stays in a near cache: from there they go
-/// past the caches, and y is not read. Without room nothing is held, and y itself is added to.
+/// The rows of y that are not complete, in a buffer that stays in a near cache. Complete rows are
+/// written past the caches, and y is not read. With room == 0 there is no buffer, and sums are
+/// added to y itself.
 template <class V>
 struct dia_slide {
   V* buffer;
@@ -79,13 +79,13 @@ struct dia_slide {
   bool aligned;       // y, to whole vectors
   std::int64_t held;  // first row in the buffer
 
-  /// Where row 0 would be. As a number: there is no such place.
+  /// Where row 0 would be, computed as an integer since that address is outside the buffer.
   V* origin() const {
     return reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(buffer) -
                                 static_cast<std::uintptr_t>(held) * sizeof(V));
   }
 
-  /// Rows before `end` to y.
+  /// Writes the rows before `end` to y.
   HWY_NOINLINE void release(V* y, std::int64_t end) {
     hn::ScalableTag<V> const d;
     constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
@@ -99,7 +99,7 @@ struct dia_slide {
       y[held] = *from++;
   }
 
-  /// Makes room behind `row`, the next one.
+  /// Makes room for rows from `row`, the next one, on.
   void advance(V* y, std::int64_t row) {
     constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
     std::int64_t const before = held;
@@ -146,7 +146,7 @@ HWY_INLINE bool begin_strip(D d, V const* x, hn::Vec<D> alpha, bool scales, V* s
   return hn::AllFalse(d, hn::IsNaN(none));
 }
 
-/// A strip of all diagonals times x and, of the first `far`, its mirror image.
+/// Adds a strip of all diagonals times x to the sums, and the mirror images of the first `far`.
 template <int vectors, class D, class V, class I>
 HWY_INLINE void add_diagonals(D d, strip_operands<V> const& o, V const* val, I const* diagonal,
                               std::int64_t count, std::int64_t far, hn::Vec<D> (&sums)[vectors]) {
@@ -184,7 +184,7 @@ HWY_INLINE void add_diagonals(D d, strip_operands<V> const& o, V const* val, I c
   }
 }
 
-/// The mirror images of the other diagonals, so near that some of each lies in the strip itself.
+/// Adds the mirror images of the other diagonals, which partly lie in the strip itself.
 template <int vectors, class D, class V, class I>
 HWY_INLINE void add_near_images(D d, strip_operands<V> const& o, V const* val, I const* diagonal,
                                 std::int64_t count, std::int64_t far, hn::Vec<D> (&sums)[vectors]) {
@@ -226,7 +226,7 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> c, std::int64_t b, std::int
   constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
   constexpr int strip = vectors * lanes;
   auto const& a = c.a;
-  // Stores of vectors might be to c, for all the compiler knows.
+  // Copies: the compiler cannot rule out that stores of vectors change c.
   std::int64_t const height = c.height, rows = c.rows;
   V const* const x = c.x;
   V* const result = c.y;
@@ -299,8 +299,8 @@ std::int64_t slide_reach(dia_view<V, I, O> const& a) {
   return a.diagonals > 0 ? -std::int64_t{a.diagonal[0]} : 0;
 }
 
-/// Rows of a slide: twice its reach, for as many are moved as leave. 0 where they would not stay in
-/// the cache, or y is small.
+/// Rows of a slide's buffer: twice its reach, so that as many rows are moved as are written. 0
+/// where it would not stay in the cache, or y is small.
 template <class V, class I, class O>
 std::int64_t slide_room(dia_view<V, I, O> const& a) {
   std::int64_t const most = most_slide_bytes / static_cast<std::int64_t>(sizeof(V));
