@@ -9,7 +9,7 @@ namespace {
 
 template <class V, class I, class O>
 bcsr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bcsr_options o,
-                                           result const& to) {
+                                         result const& to) {
   o = detail::checked_bcsr_options(o);
   canonical<V, I, O> const c(a, to.stream());
   if (o.symmetric)

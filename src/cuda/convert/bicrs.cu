@@ -10,7 +10,7 @@ namespace {
 
 template <class V, class I, class O>
 bicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bicrs_options const& o,
-                                            result const& to) {
+                                          result const& to) {
   detail::check_bicrs_options("bicrs", o.block, 0, bicrs_options::most_block, o.part);
   canonical<V, I, O> const c(a, to.stream());
   device_csr<V, I, O> const from = c.view;

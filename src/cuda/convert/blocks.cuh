@@ -92,8 +92,8 @@ using keep_pointers = std::function<O const*(O const*, std::size_t, std::size_t)
 /// Blocks of a canonical matrix, of which kept.view is stored, for the format of that name.
 template <class V, class I, class O>
 bcsr_view<V, I, O, space::cuda> blocks_of(device_csr<V, I, O> const& a, bcsr_options const& o,
-                                            result const& to, char const* name,
-                                            std::type_identity_t<keep_pointers<O>> const& keep) {
+                                          result const& to, char const* name,
+                                          std::type_identity_t<keep_pointers<O>> const& keep) {
   void* const stream = to.stream();
   detail::block_shape const shape = choose_shape(a, o, stream);
   int const h = shape.height;
@@ -184,7 +184,7 @@ bcsr_view<V, I, O, space::cuda> blocks_of(device_csr<V, I, O> const& a, bcsr_opt
 /// The same as a bcsr.
 template <class V, class I, class O>
 bcsr_view<V, I, O, space::cuda> blocks_of(device_csr<V, I, O> const& a, bcsr_options const& o,
-                                            result const& to) {
+                                          result const& to) {
   return blocks_of(a, o, to, "bcsr", [&](O const* ptr, std::size_t n, std::size_t) {
     return ptr ? to.copy(ptr, n + 1) : to.zeros<O>(1);
   });

@@ -29,7 +29,7 @@ struct levels_of {
 
 template <class V, class I, class O>
 brc_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, brc_options o,
-                                          result const& to) {
+                                        result const& to) {
   detail::check_brc_options(o);
   canonical<V, I, O> const c(a, to.stream());
   auto const order = sort_rows(c.view, 0, to);

@@ -10,7 +10,7 @@ namespace {
 
 template <class V, class I, class O>
 cbicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, cbicrs_options const& o,
-                                             result const& to) {
+                                           result const& to) {
   detail::check_bicrs_options("cbicrs", o.block, 1, detail::most_bicrs_block, o.part);
   canonical<V, I, O> const c(a, to.stream());
   device_csr<V, I, O> const from = c.view;

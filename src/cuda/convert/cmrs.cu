@@ -13,7 +13,7 @@ namespace {
 /// The padded strips of a, a thread each.
 template <class V, class I, class O>
 cmrs_view<V, I, O, space::cuda> padded(device_csr<V, I, O> const& a, cmrs_layout const& layout,
-                                         double limit, result const& to) {
+                                       double limit, result const& to) {
   auto const n = static_cast<std::size_t>(a.rows);
   auto const h = static_cast<std::size_t>(layout.height);
   std::size_t const strips = ceil_div(n, h);
@@ -42,7 +42,7 @@ cmrs_view<V, I, O, space::cuda> padded(device_csr<V, I, O> const& a, cmrs_layout
 
 template <class V, class I, class O>
 cmrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, cmrs_options const& o,
-                                           result const& to) {
+                                         result const& to) {
   cmrs_layout const layout = detail::layout_of(o);
   detail::check_column_words(a.cols, layout);
   canonical<V, I, O> const c(a, to.stream());

@@ -173,7 +173,7 @@ tiles_made<V, I, O> make_tiles(device_csr<V, I, O> const& a, csr5_options const&
 
 template <class V, class I, class O>
 csr5_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, csr5_options const& o,
-                                           result const& to) {
+                                         result const& to) {
   csr_look const look(a, to.stream());
   tiles_made<V, I, O> made = make_tiles(a, o, to);
   canonical<V, I, O> const c(look);
@@ -185,8 +185,8 @@ csr5_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, csr5_opti
   auto const entries = static_cast<std::size_t>(made.omega) * static_cast<std::size_t>(made.sigma);
   O* const offset_ptr = made.segments;
   csr5_view<V, I, O, space::cuda> b(unchecked, a.rows, a.cols, c.view.nnz, made.omega, made.sigma,
-                                      to.row_ptr(c.view), made.tile_ptr, made.tile_desc, offset_ptr,
-                                      O(0), nullptr, made.col, made.val);
+                                    to.row_ptr(c.view), made.tile_ptr, made.tile_desc, offset_ptr,
+                                    O(0), nullptr, made.col, made.val);
   if (whole == 0)
     return b;
   if (!c.has_empty_rows) { // a scan and a wait less

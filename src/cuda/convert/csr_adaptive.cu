@@ -23,7 +23,7 @@ __device__ void each_block(O const* row_ptr, std::size_t rows, std::size_t s, in
 
 template <class V, class I, class O>
 csr_adaptive_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a,
-                                                   csr_adaptive_options o, result const& to) {
+                                                 csr_adaptive_options o, result const& to) {
   detail::check_block_entries(o.entries);
   canonical<V, I, O> const c(a, to.stream());
   auto const rows = to.copy(c.view);

@@ -190,7 +190,7 @@ void share(V const* val, dia_view<V, I, O, space::cuda>& m, result const& to) {
 
 template <class V, class I, class O>
 dia_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, dia_options const& o,
-                                          result const& to) {
+                                        result const& to) {
   detail::check_dia_options(o);
   canonical<V, I, O> const c(a, to.stream());
   if (o.symmetric)

@@ -26,7 +26,7 @@ std::size_t width_by_lengths(device_csr<V, I, O> const& a, void* stream) {
 
 template <class V, class I, class O>
 hyb_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, hyb_options o,
-                                          result const& to) {
+                                        result const& to) {
   detail::check_hyb_options(o);
   canonical<V, I, O> const c(a, to.stream());
   auto const n = static_cast<std::size_t>(a.rows);
@@ -58,8 +58,8 @@ hyb_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, hyb_option
          val[at] = from.val[k];
        });
   return {unchecked, regular,
-          coo_view<V, I, O, space::cuda>(unchecked, a.rows, a.cols, static_cast<O>(rest), row,
-                                           col, val)};
+          coo_view<V, I, O, space::cuda>(unchecked, a.rows, a.cols, static_cast<O>(rest), row, col,
+                                         val)};
 }
 
 } // namespace

@@ -8,7 +8,7 @@ namespace {
 
 template <class V, class I, class O>
 jds_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_options o,
-                                          result const& to) {
+                                        result const& to) {
   detail::check_jds_options("jds", 1, o.split);
   canonical<V, I, O> const c(a, to.stream());
   auto const order = sort_rows(c.view, o.split, to);

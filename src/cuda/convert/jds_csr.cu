@@ -9,7 +9,7 @@ namespace {
 
 template <class V, class I, class O>
 jds_csr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_csr_options o,
-                                              result const& to) {
+                                            result const& to) {
   detail::check_jds_options("jds_csr", o.section, o.split);
   canonical<V, I, O> const c(a, to.stream());
   auto const order = sort_rows(c.view, o.split, to);

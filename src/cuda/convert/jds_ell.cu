@@ -9,7 +9,7 @@ namespace {
 
 template <class V, class I, class O>
 jds_ell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_ell_options o,
-                                              result const& to) {
+                                            result const& to) {
   detail::check_jds_options("jds_ell", o.section, o.split);
   detail::check_limit("jds_ell", o.limit);
   canonical<V, I, O> const c(a, to.stream());

@@ -54,7 +54,7 @@ __global__ void wide_rows_kernel(padded_rows<V, I, O> b) {
 /// As detail::first_entries; nnz is left 0.
 template <class V, class I, class O>
 ell_view<V, I, O, space::cuda> first_entries(device_csr<V, I, O> const& a, I width,
-                                               result const& to) {
+                                             result const& to) {
   auto const n = static_cast<std::size_t>(a.rows);
   auto const wide = static_cast<std::size_t>(width);
   std::size_t const stride = detail::ell_stride(n);

@@ -50,11 +50,11 @@ constexpr char const* name(row_bin b, spgemm_method m) {
       {"empty", "", "", "", "", "", "", "", "", "merge", "", "", ""},
       {"empty", "", "", "", "esc 256", "esc 512", "", "", "", "merge", "", "", "heap"}};
   using enum spgemm_method;
-  return names[m == esc      ? 1
-               : m == hash   ? 2
-               : m == merge  ? 3
+  return names[m == esc              ? 1
+               : m == hash           ? 2
+               : m == merge          ? 3
                : m == heap_esc_merge ? 4
-                             : 0][static_cast<int>(b)];
+                                     : 0][static_cast<int>(b)];
 }
 
 /// What a pass over the patterns finds.
