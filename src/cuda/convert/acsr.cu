@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to acsr: its arrays, and rows in the order of their bins.
+// csr to acsr: a copy of its arrays, and rows in the order of their bins.
 #include "tulle/format/acsr.hpp"
 
 #include "cuda/convert/convert.cuh"

@@ -10,7 +10,7 @@
 namespace tulle::simt {
 namespace {
 
-/// What stands for the pointers of block rows.
+/// What replaces the pointers of block rows.
 template <class I>
 struct block_flags {
   std::span<std::uint64_t const> flag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to bcoo: blocks as bcsr, whose pointers become a row for each.
+// csr to bcoo: blocks as bcsr, whose pointers become one row per block.
 #include "tulle/format/bcoo.hpp"
 
 #include "cuda/convert/blocks.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to bcsr: the shape by a sample, as on the host; then eight lanes a block row, one for each of
-// its rows, count its blocks and fill them.
+// csr to bcsr: the shape by a sample, as on the host; then eight lanes per block row, one for each
+// of its rows, count its blocks and fill them.
 #include "cuda/convert/blocks.cuh"
 
 namespace tulle::simt {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // csr to brc: rows sorted by length; levels on the host, from how many rows are longer than each;
-// then a thread a row of a block.
+// then one thread per row of a block.
 #include "tulle/format/brc.hpp"
 
 #include "cuda/convert/sorted_rows.cuh"

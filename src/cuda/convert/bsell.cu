@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to bsell: blocks as bcsr, dealt out to slices by a warp each.
+// csr to bsell: blocks as bcsr, dealt to slices by one warp each.
 #include "tulle/format/bsell.hpp"
 
 #include "cuda/convert/blocks.cuh"
@@ -11,7 +11,7 @@
 namespace tulle::simt {
 namespace {
 
-/// A result that is not to stay.
+/// A result that is only needed during the conversion.
 class passing_result {
 public:
   explicit passing_result(void* stream) : how_{0, stream, 0, this, take} {}
@@ -29,7 +29,7 @@ private:
   std::vector<std::unique_ptr<scratch<std::byte>>> held_;
 };
 
-/// detail::sliced_order: nullptr where block rows stay as they are.
+/// As detail::sliced_order: nullptr where block rows stay in order.
 template <class V, class I, class O>
 I* sliced_order(bcsr_view<V, I, O, space::cuda> const& b, bsell_options const& o, std::size_t n,
                 result const& to) {
@@ -49,7 +49,7 @@ I* sliced_order(bcsr_view<V, I, O, space::cuda> const& b, bsell_options const& o
   order_by(static_cast<I>(ceil_div(n, sigma)), static_cast<I>(longest + 1), static_cast<O>(n),
            static_cast<I const*>(key.get()), static_cast<I const*>(rank.get()), sorted.get(),
            order.get(), stream);
-  // Slices by their length, but for one that is not whole.
+  // Slices by their length, except for one that is not full.
   std::size_t const slices = n / chunk;
   I const most = (longest + 1) / 2;
   each(slices, stream, [=, key = key.get(), order = order.get()] __device__(std::size_t s) {
@@ -71,12 +71,12 @@ I* sliced_order(bcsr_view<V, I, O, space::cuda> const& b, bsell_options const& o
   return perm;
 }
 
-/// What slices are: their shape, and how far their columns reach.
+/// The shapes of slices, and the range of their columns.
 template <class I, class O>
 struct slice_arrays {
   I* len;           // of each block row, by place
   O* slice_ptr;     // blocks, padding included
-  I *lowest, *span; // columns: the lowest, and how far above it the last one is
+  I *lowest, *span; // the lowest column, and the distance from it to the highest
 };
 
 /// One slice, by a warp.
@@ -111,7 +111,7 @@ __device__ void measure_slice(bsell_view<V, I, O, space::cuda> const& c,
   }
 }
 
-/// The arrays of blocks that slices fill: short_col, or col.
+/// The arrays that slices fill; of col and short_col one is used.
 template <class V, class I>
 struct block_arrays {
   I const* base; // of each slice's short columns

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to coo and back: rows spelled out, or sorted and counted.
+// csr to coo and back: one row per entry; entries sorted by row and counted.
 #include "tulle/format/coo.hpp"
 
 #include "cuda/convert/convert.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to csr_adaptive: its arrays, and blocks of rows, a thread for each stretch that is cut by
-// itself.
+// csr to csr_adaptive: a copy of its arrays, and blocks of rows, one thread per stretch that is cut
+// independently.
 #include "tulle/format/csr_adaptive.hpp"
 
 #include "cuda/convert/convert.cuh"

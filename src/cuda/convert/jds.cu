@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to jds: rows sorted by length, then a thread each.
+// csr to jds: rows sorted by length, then one thread per row.
 #include "cuda/convert/jds_fill.cuh"
 
 namespace tulle::simt {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // csr to jds_ell: rows sorted by length; sections on the host, from how many rows are longer than
-// each length; then a thread a row.
+// each length; then one thread per row.
 #include "cuda/convert/jds_fill.cuh"
 
 namespace tulle::simt {

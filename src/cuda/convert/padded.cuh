@@ -19,7 +19,7 @@ struct padded_rows {
   I* col;
   V* val;
 
-  /// The entries of row i that are in it; none of the rows up to stride.
+  /// The entries of row i that are stored here; none for the rows that pad to stride.
   __device__ void find(std::size_t i, O& first, O& length) const {
     first = length = 0;
     if (i >= static_cast<std::size_t>(a.rows))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The items of panels, from entries sorted by tile: `lanes` segments side by side, what is left of
-// one, a single entry; in this order in a tile. Rows of tiles, which are segments, are sorted by
-// length; one thread per tile puts segments side by side; what they leave is sorted again.
+// The items of panels, from entries sorted by tile. A tile has, in this order: items of `lanes`
+// segments side by side, what remains of single segments, single entries. Rows of tiles, which are
+// segments, are sorted by length; one thread per tile puts segments side by side; the remaining
+// entries are sorted again.
 #pragma once
 #include "tulle/format/panels.hpp"
 
@@ -157,7 +158,7 @@ void find_wide_items(tiled<V, I, O> const& t, std::size_t side, wide_memory<I, O
        });
 }
 
-/// What wide items leave.
+/// What remains after wide items.
 template <class I, class O>
 struct rest_memory {
   scratch<I> used;       // segments: entries that are side by side
@@ -168,7 +169,7 @@ struct rest_memory {
       : used(segments, stream), narrow_at(segments, stream), single_at(n, stream) {}
 };
 
-/// Finds what is left: of segments, and of those that are not worth a run, entries.
+/// Finds what remains: a piece of a segment where that is worth a run, otherwise its entries.
 template <class V, class I, class O>
 void find_rest(tiled<V, I, O> const& t, wide_items<I, O> const& wide, O const* place_of, I piece,
                rest_memory<I, O> const& to, void* stream) {
@@ -199,7 +200,7 @@ struct sorted_items {
   sorted_items(std::size_t n, void* stream) : count(n), source(n, stream), order(n, stream) {}
 };
 
-/// What is left of segments, the longest first.
+/// Sorts what remains of segments, the longest first.
 template <class V, class I, class O>
 void sort_narrow_items(tiled<V, I, O> const& t, rest_memory<I, O> const& rest,
                        sorted_items<O> const& to, void* stream) {
@@ -219,7 +220,7 @@ void sort_narrow_items(tiled<V, I, O> const& t, rest_memory<I, O> const& rest,
              to.order.get(), stream);
 }
 
-/// Single entries, by column.
+/// Sorts single entries, by column.
 template <class V, class I, class O>
 void sort_single_items(tiled<V, I, O> const& t, I width, rest_memory<I, O> const& rest,
                        sorted_items<O> const& to, void* stream) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to panels: what the host does tile by tile, each step here for all tiles at once. Entries are
-// sorted by tile; panel_items.cuh makes the items of all tiles.
+// csr to panels, as on the host but each step for all tiles at once. Entries are sorted by tile;
+// panel_items.cuh makes the items of all tiles.
 #include "tulle/format/panels.hpp"
 
 #include "cuda/convert/panel_choice.cuh"
@@ -10,7 +10,7 @@
 namespace tulle::simt {
 namespace {
 
-/// The place of an entry's column: where columns go by their entries, it is looked up.
+/// The place of an entry's column, looked up where columns are ordered by their entries.
 template <class V, class I, class O>
 struct column_places {
   device_csr<V, I, O> a;
@@ -51,7 +51,8 @@ void sort_entries(device_csr<V, I, O> const& a, panels_view<V, I, O, space::cuda
              static_cast<I const*>(to.panel.get()), sorted.get(), to.order.get(), stream);
 }
 
-/// Of sorted entries: where tiles, and segments of rows in them, begin, and the place in a tile.
+/// Of each sorted entry: whether a tile or a segment of a row begins with it, and its row and
+/// column in the tile.
 template <class O>
 struct bound_memory {
   pointers<O> tile_at, segment_at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to sell: which rows go where by sorting, then a warp a chunk for its shape and its arrays.
-// The host's builder (format/detail/sell_build.hpp) says what each step decides.
+// csr to sell: the order of rows by sorting, then one warp per chunk for its shape and its arrays.
+// Each step decides as the host's builder (format/detail/sell_build.hpp) does.
 #include "cuda/convert/sell_rows.cuh"
 #include "cuda/convert/symmetric.cuh"
 #include "cuda/convert/warp_transpose.cuh"
@@ -11,7 +11,7 @@
 namespace tulle::simt {
 namespace {
 
-using count = unsigned long long; // of what is known to fit when all is added up
+using count = unsigned long long; // of numbers whose sum is known to fit
 
 template <class T>
 __device__ T warp_min(T v) {
@@ -27,9 +27,9 @@ __device__ T warp_max(T v) {
   return -warp_min(static_cast<T>(-v));
 }
 
-/// The offsets column - row of a chunk whose rows follow each other, merged: f(step, offset, lanes
-/// that have it). 0 where they are more than `most` or lead outside of x. A lane has one row, or
-/// two.
+/// Merges the offsets column - row of a chunk of consecutive rows: calls f(step, offset, lanes that
+/// have it) and returns the number of steps; 0 where there are more than `most` or some lead
+/// outside of x. A lane has one or two rows.
 template <class V, class I, class O, class F>
 __device__ std::size_t merge_offsets(chunked<V, I, O> const& b, std::size_t c, std::size_t most,
                                      int lane, F f) {
@@ -122,7 +122,7 @@ __device__ shape<I> shape_of(chunked<V, I, O> const& b, std::size_t c, int lane)
 struct chunk_places {
   count *step, *col, *short_col, *mask;
   count* temporary;    // in the offsets and masks of chunks that share or merge them
-  std::uint8_t* again; // a chunk that has the offsets of the one before it
+  std::uint8_t* again; // set for a chunk that has the offsets of the one before it
 };
 /// Their memory.
 struct chunk_memory {
@@ -137,7 +137,7 @@ struct chunk_memory {
   }
 };
 
-/// What the arrays of chunks are made of, and they themselves.
+/// The input and the output of fill_kernel.
 template <class V, class I, class O>
 struct filled {
   chunked<V, I, O> b;
@@ -199,7 +199,7 @@ __global__ void fill_kernel(filled<V, I, O> f) {
       else
         f.short_col[at] = static_cast<std::uint16_t>(j - low);
     };
-    I const last = n == 0 ? low : f.b.a.col[k + n - 1]; // padding repeats the row's last
+    I const last = n == 0 ? low : f.b.a.col[k + n - 1]; // padding repeats the row's last column
     if (tag != sell_kind::holed && width > narrow_width) {
       put_transposed(f.b.a.val, k, n, width, V(0), room.val, lane, put_val);
       if (tag < sell_kind::shared)
@@ -257,7 +257,8 @@ void write_offsets(chunked<V, I, O> const& b, count const* temporary, std::uint8
   });
 }
 
-/// Where the columns and masks of chunks begin, once it is known whose offsets come again.
+/// Marks chunks that repeat the offsets of the one before, and finds where the columns and masks of
+/// chunks begin.
 template <class I>
 void place_columns(std::size_t chunks, std::size_t wide, chunk_places const& p,
                    std::uint8_t const* kind, I const* offset, void* stream) {

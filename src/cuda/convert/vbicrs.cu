@@ -31,8 +31,8 @@ struct run_groups {
       most = max(most, static_cast<std::size_t>(run[k].count));
     return ceil_div(most, width);
   }
-  /// The csr's entry that a vector of a group begins with, `done` entries of each row having come
-  /// before.
+  /// The csr's entry that a vector of a group begins with, where `done` entries of each row come
+  /// before it.
   __device__ O lead(std::size_t r, std::size_t done) const {
     while (static_cast<std::size_t>(run[r].count) <= done)
       ++r;
@@ -40,7 +40,7 @@ struct run_groups {
   }
 };
 
-/// Vectors of all groups. Waits for the stream.
+/// The number of vectors of all groups. Waits for the stream.
 template <class I, class O>
 std::size_t count_vectors(run_groups<I, O> const& g, std::size_t runs, void* stream) {
   return fold<sum>(runs, stream,
@@ -53,8 +53,8 @@ struct vector_shape {
   std::size_t stored;
 };
 
-/// The tallest vectors that no others beat, or those that are asked for. groups_of(height): groups
-/// of runs. Waits for the stream.
+/// The height that takes the fewest slots, the tallest of equal ones, or the one that is asked for.
+/// groups_of(height): groups of runs. Waits for the stream.
 template <class F>
 vector_shape choose_height(vbicrs_options const& o, int lanes, std::size_t runs, F groups_of,
                            void* stream) {
@@ -124,7 +124,7 @@ void fill_vectors(std::size_t count, device_csr<V, I, O> const& from, run_groups
         auto const r = static_cast<std::size_t>(first[group]);
         std::size_t const done = (v - static_cast<std::size_t>(ptr[group])) * g.width;
         I const lead = from.col[g.lead(r, done)];
-        I before = g.run[r].block_col * side; // and what a jump adds
+        I before = g.run[r].block_col * side; // plus what a jump adds
         if (done != 0) {
           before = from.col[g.lead(r, done - g.width)];
         } else if (!g.begins_block(r)) {

@@ -10,17 +10,17 @@
 namespace tulle::simt {
 namespace {
 
-/// The arrays of any of the three. D: of rows and columns; n: slots of a vector. What begins anew,
-/// here a unit, is a part of bicrs and a block of the others.
+/// The arrays of any of the three formats. D: type of rows and columns; n: slots of a vector.
+/// Columns restart at a unit, which is a part of bicrs and a block of the others.
 template <int n, class V, class I, class O, class D>
 struct increments {
   static constexpr bool in_blocks = !std::is_same_v<D, I>;
-  // Of 32 vectors, in a tile. us of cbicrs with 8 and 4, double, H200: rmat 21 16 450, 405; fem
-  // 500000 167, 157; lattice 4000000 123, 108; circuit 2000000 234, 268.
+  // Windows of 32 vectors per tile. us of cbicrs with 8 and 4, double, H200: rmat 21 16 450, 405;
+  // fem 500000 167, 157; lattice 4000000 123, 108; circuit 2000000 234, 268.
   static constexpr int windows = n == 1 ? 4 : 1;
   static constexpr int tile_vectors = windows * 32;
   static constexpr int tile_slots = tile_vectors * n;
-  // What distances add up in, modulo its size.
+  // The type in which distances are added, modulo its size.
   using sum = std::conditional_t<in_blocks, std::uint32_t, std::make_unsigned_t<I>>;
 
   I rows;
@@ -56,7 +56,7 @@ struct increments {
   }
 };
 
-/// What the plan keeps. A piece is what a tile has of a row; those of tile t have numbers from
+/// The plan. A piece is the part of a row within a tile; pieces of tile t have numbers from
 /// (first[t] << height_bits) on.
 template <class V, class I, class O>
 struct bicrs_plan {
@@ -64,9 +64,9 @@ struct bicrs_plan {
 
   std::size_t tiles, joined;
   O *begin, *first; // of a tile: slot, the group of pieces
-  I* col;           // of its first vector, less what that adds
-  unsigned* bits;   // of each window: vectors that begin a group, but for the tile's first
-  O* target;        // of a piece: the row of y, or -1 less its place in part, or none
+  I* col;           // of its first vector, minus that vector's distance
+  unsigned* bits;   // of each window: vectors that begin a group, except for the tile's first
+  O* target;        // of a piece: the row of y, or -1 minus its place in part, or none
   I* joined_row;    // rows of none or several pieces
   O* joined_ptr;    // of part
   V* part;
@@ -80,7 +80,8 @@ struct bicrs_plan {
         part(work.take<V>(static_cast<std::size_t>(p.info[2]))) {}
 };
 
-/// In each lane of `mine` how many of its row came before it; count has those of each row.
+/// In each lane with `mine`: the number of pieces of its row before it; count has the number per
+/// row so far.
 template <class I>
 __device__ unsigned rank_in_row(bool mine, I row, unsigned* count) {
   unsigned const lanes = __ballot_sync(whole_warp, mine);
@@ -98,8 +99,8 @@ __device__ unsigned rank_in_row(bool mine, I row, unsigned* count) {
   return rank;
 }
 
-/// A warp for each part: how many pieces each row has, and, where `keeps`, what the plan keeps,
-/// rows being their targets for now. first_tile: of each unit.
+/// One warp per part: counts the pieces of each row and, if `keeps`, writes the plan, with rows as
+/// preliminary targets. first_tile: of each unit.
 template <bool keeps, int n, class V, class I, class O, class D>
 __global__ void walk_kernel(increments<n, V, I, O, D> a, O const* first_tile, unsigned* count,
                             bicrs_plan<V, I, O> to, unsigned* rank) {
@@ -118,7 +119,7 @@ __global__ void walk_kernel(increments<n, V, I, O, D> a, O const* first_tile, un
     for (std::int64_t at = 0; at < vectors; at += 32) {
       bool const is_there = at + lane < vectors;
       S const by = is_there ? static_cast<S>(a.col[begin + (at + lane) * n]) : S(0);
-      // One after the other: whether a column jumps is not known before the one ahead of it is.
+      // One after the other, since whether a column jumps depends on the column before it.
       S mine = 0;
       bool begins = false;
       for (int k = 0; k < 32; ++k) {
@@ -212,7 +213,8 @@ void fill_tiles(increments<n, V, I, O, D> const& a, plan_view const& p) {
   each(pieces, p.stream, [=] __device__(std::size_t k) { to.target[k] = plan::none; });
   using A = increments<n, V, I, O, D>;
   TULLE_CUDA(cudaMemsetAsync, to.bits, 0, to.tiles * A::windows * sizeof(unsigned),
-             static_cast<cudaStream_t>(p.stream)); // the last window of a unit may not be a tile's
+             // The last windows of a unit's last tile may not be written.
+             static_cast<cudaStream_t>(p.stream));
   walk<true>(a, static_cast<O const*>(first_tile.get()), count, to, rank, p.stream);
   each(rows, p.stream, [=, joined = joined.get(), slot = slot.get()] __device__(std::size_t i) {
     joined[i] = count[i] != 1;
@@ -237,7 +239,7 @@ void fill_tiles(increments<n, V, I, O, D> const& a, plan_view const& p) {
   });
 }
 
-/// Those of cbicrs and vbicrs; n: slots of a vector.
+/// The arrays of cbicrs and vbicrs; n: slots of a vector.
 template <int n, class View>
 auto increments_of(View const& a, int height_bits, std::uint64_t const* pattern) {
   using A = increments<n, typename View::value, typename View::index, typename View::offset,

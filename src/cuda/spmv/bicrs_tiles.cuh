@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What bicrs, cbicrs and vbicrs share on the device: y = alpha A x + beta y where a column is known
-// from the one before.
+// What bicrs, cbicrs and vbicrs share on the device: y = alpha A x + beta y where each column is a
+// distance from the one before.
 //
 // A warp takes a tile of vectors, each one entry (bicrs, cbicrs) or 64 bytes of values (vbicrs).
 // The plan keeps the column that a tile begins with and a bit for each vector that begins a row, or
-// a group of rows; so columns are sums of distances over the warp, less the number of those bits
-// times what a jump adds. Products go to shared memory, and as many lanes as there are for each row
-// add them up.
+// a group of rows; so columns are prefix sums of distances over the warp, minus the number of those
+// bits before times what a jump adds. Products go to shared memory, and the lanes, divided among
+// the rows, add them up.
 //
-// A row that lies in one tile alone goes to y. The pieces of others, cut by a tile's end or by
-// blocks, and rows without entries are left to a second launch, which adds them in the order they
-// are stored.
+// A row within one tile is written to y. The pieces of other rows, cut by a tile's end or by
+// blocks, are added by a second launch, in the order they are stored, which also sets rows without
+// entries.
 #pragma once
 #include "cuda/primitive/block.cuh"
 #include "cuda/spmv/bicrs_plan.cuh"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int tile_warps = 8;
 
-/// What a warp has of a tile.
+/// A warp's tile.
 template <class A, class V, class I, class D>
 struct tile_part {
   std::size_t tile;
@@ -34,7 +34,7 @@ struct tile_part {
   V* product;           // of each slot, in shared memory
   std::uint16_t* begin; // of each piece
 
-  /// x of the column that is so far from the first; sums are of distances, which have a sign.
+  /// x of the column at a distance, which is signed, from `base`.
   __device__ __forceinline__ V x_at(typename A::sum by) const {
     using S = typename A::sum;
     using U = std::make_unsigned_t<I>;
@@ -43,8 +43,8 @@ struct tile_part {
   }
 };
 
-/// The products of a tile whose vectors are entries. Returns how many pieces begin in it, but for
-/// its first.
+/// The products of a tile whose vectors are entries. Returns the number of pieces that begin in it,
+/// except for its first.
 template <class A, class V, class I, class O, class D>
 __device__ __forceinline__ int multiply_entries(A const& a, bicrs_plan<V, I, O> const& at,
                                                 tile_part<A, V, I, D> const& t) {
@@ -125,7 +125,7 @@ __device__ __forceinline__ int multiply_vectors(A const& a, bicrs_plan<V, I, O> 
   return __popc(groups);
 }
 
-/// The sums of a tile's pieces, to y or to the plan's.
+/// Adds up a tile's pieces; their sums go to y or to the plan's `part`.
 template <class V, class I, class O>
 __device__ __forceinline__ void sum_pieces(V alpha, bicrs_plan<V, I, O> const& at, std::size_t tile,
                                            int pieces, int height_bits, std::uint16_t const* begin,
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(tile_warps * 32)
   sum_pieces(alpha, at, tile, pieces, a.height_bits, begin, product, beta, y);
 }
 
-/// `width` lanes for each row; one of far more pieces than that is left to the whole block.
+/// `width` lanes per row; a row with far more pieces is added by the whole block.
 template <int width, class V, class I, class O>
 __global__ void __launch_bounds__(row_threads)
     join_pieces_kernel(V alpha, bicrs_plan<V, I, O> at, V beta, V* y) {

@@ -4,20 +4,21 @@
 //
 // Koza et al., 2014, alg. 1: a warp takes a strip, 32 slots at a time, and adds each product to a
 // sum of its row in shared memory. The paper has a sum for each row and lane, so that no two lanes
-// meet; here fewer do, since what a block keeps there is lost to the cache:
+// meet; here fewer sums suffice, since shared memory of a block is lost to the cache:
 //   by rows   rows ascend: lanes of one row add up by a segmented scan, and its last one has the
 //             row's only sum to itself;
 //   sorted    lanes are taken in as many turns as it needs for lanes of one turn not to meet;
 //   padded    sec. 6.7: at most `modulo` slots of a row in a warp of the layout, side by side, so
 //             `modulo` sums a row and warp of the layout do, in one turn. Padding is left out.
 //
-// Padded strips begin where a warp's lines do. To begin others there too, with lanes before the
-// strip left out (sec. 4), was measured on an H200 and does not pay: poisson3d27 1 % less time, fem
-// 1 % more, poisson2d5 and circuit in strips of 8 rows 12 to 18 % more, others as long.
+// Padded strips begin at the cache lines of a warp. Aligning others as well, with idle lanes before
+// the strip (sec. 4), does not pay on an H200: poisson3d27 1 % less time, fem 1 % more, poisson2d5
+// and circuit in strips of 8 rows 12 to 18 % more, others as long.
 //
-// Strips longer than the others wait for are cut, their pieces kept in the workspace; whichever
-// warp comes last adds them, in an order that the matrix alone decides. Bytes that must move,
-// double with 32-bit indices: 12 a slot, 8 + 4 / height a row and 8 a column.
+// Strips so long that others would wait for them are cut, and the sums of their pieces are kept in
+// the workspace; the warp that ends last adds them, in an order that the matrix alone decides.
+// Bytes that must move, double with 32-bit indices: 12 per slot, 8 + 4 / height per row and 8 per
+// column.
 #include "tulle/format/cmrs.hpp"
 
 #include "cuda/spmv/strip_pieces.cuh"
@@ -30,16 +31,16 @@ using view = cmrs_view<V, I, O, space::cuda>;
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
-constexpr int sums_room = 256; // of a sorted strip: circuit, strips of 32, .56; 128 .50; 512 .49
+constexpr int sums_room = 256; // of a sorted strip; circuit in strips of 32: .56; 128 .50; 512 .49
 constexpr std::int64_t piece_slots = 1024; // of a strip that is cut: a multiple of any warp
 constexpr std::int64_t long_strip = 2 * piece_slots;
 
 enum order : int { by_rows, sorted, padded };
 
-// Windows of 32 slots whose loads are asked for together, and blocks that a multiprocessor is to
-// hold. csr_bound_ratio on poisson2d5 and fem, strips of 32, by windows and blocks: sorted 2, 8
-// .64 .56; 4, 8 .54 .57; 4, 6 .53 .53; 5, 6 .61 .50; 8, 5 .48 .47. By rows 2, 8 .65 .55; 4, 8 .49
-// .53; 4, 6 .58 .59; 5, 6 .67 .57; 8, 5 .53 .54.
+// Windows of 32 slots per batch of loads in flight, and resident blocks per multiprocessor.
+// csr_bound_ratio on poisson2d5 and fem, strips of 32, by windows and blocks: sorted 2, 8 .64 .56;
+// 4, 8 .54 .57; 4, 6 .53 .53; 5, 6 .61 .50; 8, 5 .48 .47. By rows 2, 8 .65 .55; 4, 8 .49 .53; 4, 6
+// .58 .59; 5, 6 .67 .57; 8, 5 .53 .54.
 template <order of, class I>
 struct tuned {
   static constexpr int windows = of == sorted ? 2 : of == by_rows ? 5 : 4;
@@ -50,11 +51,11 @@ struct strips_shape {
   int height, bits;
   int sums;         // of a row
   int turns;        // sorted: of `sums` lanes each
-  int warp, modulo; // padded: of the layout, as far as 32 lanes go
+  int warp, modulo; // padded: of the layout, at most 32
   std::int64_t strips;
 };
 
-/// The row sums of lanes that hold those of rows lane % height.
+/// Adds over the lanes with the same lane % height.
 template <class V>
 __device__ V across(V sum, int height) {
   for (int d = 16; d >= height; d /= 2)
@@ -69,7 +70,7 @@ __device__ __forceinline__ void add_products(strips_shape const& s, bool is_ther
                                              V product, V* sums) {
   int const lane = threadIdx.x % 32;
   if constexpr (of == by_rows) {
-    // Lanes behind the end are of row height - 1 and hold zeros.
+    // Lanes past the end have row height - 1 and a zero.
     int const other = __shfl_up_sync(whole_warp, r, 1);
     unsigned const heads = __ballot_sync(whole_warp, lane == 0 || r != other);
     unsigned const mine = heads & (0xffffffffu >> (31 - lane));
@@ -122,7 +123,7 @@ __device__ __forceinline__ void sum_rows(view<V, I, O> const& a, V const* x, str
     }
 #pragma unroll
     for (int j = 0; j < batch; ++j)
-      if (word[j] >= 0) // neither padding nor behind the end
+      if (word[j] >= 0) // neither padding nor past the end
         v[j] *= __ldg(x + (static_cast<U>(word[j]) >> s.bits));
 #pragma unroll
     for (int j = 0; j < batch; ++j)
@@ -131,7 +132,7 @@ __device__ __forceinline__ void sum_rows(view<V, I, O> const& a, V const* x, str
   }
 }
 
-/// Adds the pieces of a strip that was cut. By its last warp.
+/// Adds the pieces of a cut strip; by the warp of the last one.
 template <class V, class I, class O>
 __device__ __forceinline__ void join_pieces(V alpha, cut_strips<V> const& cut, piece const& p,
                                             std::int64_t strip, int height, view<V, I, O> const& a,
@@ -149,7 +150,7 @@ __device__ __forceinline__ void join_pieces(V alpha, cut_strips<V> const& cut, p
   }
 }
 
-/// of: how slots are ordered.
+/// of: the order of slots.
 template <order of, class V, class I, class O>
 __global__ void __launch_bounds__(threads, tuned<of, I>::resident)
     strips_kernel(V alpha, view<V, I, O> a, V const* __restrict__ x, V beta, V* __restrict__ y,

@@ -2,21 +2,22 @@
 
 // y = alpha A x + beta y, A in csr5.
 //
-// Liu, thesis 2015, algorithm 32: a thread goes down a lane of a tile, a warp takes 32 lanes, which
-// is a tile where omega is 32, and several tiles or half of one where it is not: lanes follow one
-// another through the tiles in the order of csr. Sums of rows that end within the warp go to shared
-// memory in the order of rows, so that y is written in whole sectors; what is open at a lane's end
-// goes to the lane where its row ends by a segmented scan.
+// Liu, thesis 2015, algorithm 32: a thread has a lane of a tile, and a warp has 32 lanes: one tile
+// if omega is 32, otherwise several tiles or half of one, since lanes are numbered through all
+// tiles in the order of csr. Sums of rows that end within the warp go to shared memory in the order
+// of rows, so that y is written in whole sectors; what is open at a lane's end goes to the lane
+// where its row ends by a segmented scan.
 //
 // Unlike the thesis, rows that warps share are not added by atomics, and sums are not differences
 // of prefix sums: an Inf in one row would be a NaN in the next. A block adds the pieces of its
-// warps in order. Rows that blocks share wait in the workspace: whichever block comes last adds the
-// pieces, in an order that the matrix alone decides, so one launch does and bits stay the same.
+// warps in order. Rows that blocks share wait in the workspace: the block that ends last adds the
+// pieces, in an order that the matrix alone decides, so one launch suffices and the bits are
+// reproducible.
 //
-// Where rows are longer than tiles long_rows.cuh takes over.
+// If rows are longer than tiles, long_rows.cuh is used.
 //
-// Bytes that must move, double with 32-bit indices: 12 an entry, 4 for each sigma entries, 8 a row
-// and 8 a column.
+// Bytes that must move, double with 32-bit indices: 12 per entry, 4 per sigma entries, 8 per row
+// and 8 per column.
 #include "tulle/format/csr5.hpp"
 
 #include "cuda/instantiate.cuh"
@@ -31,23 +32,23 @@
 namespace tulle::simt {
 namespace {
 
-constexpr int most_empty_rows = 1 << 14; // of a tile: beyond, y is gone through first
-// Sums that shared memory holds for a warp: so many times what there are on average, and some.
+constexpr int most_empty_rows = 1 << 14; // of a tile: with more, y is scaled first
+// Sums per warp in shared memory: room_factor times the average number, plus room_more.
 constexpr double room_factor = 1.25;
 constexpr int room_more = 32;
 
-// Blocks that a multiprocessor is to hold, and steps whose loads are asked for together. Tiles of
-// 16 steps, csr_bound_ratio on poisson2d5 and fem, by steps and blocks: 8, 5 .80 .79; 8, 4 .81 .79;
-// 8, 6 .77 .80; 4, 6 .76 .78; 16, 6 .76 .77; 8, 8 .65 .68; rmat takes .298 ms with 8, 5, .304 with
-// 8, 6 (all before arrive.cuh, which gave a tenth). To ask for x in the order of csr, turned in
-// shared memory, took 1.2 to 1.4 times as long, for the blocks that the room costs; columns by
-// their entries as in sell gained nothing on rmat.
+// Resident blocks per multiprocessor, and steps whose loads are in flight together. Tiles of 16
+// steps, csr_bound_ratio on poisson2d5 and fem, by steps and blocks: 8, 5 .80 .79; 8, 4 .81 .79; 8,
+// 6 .77 .80; 4, 6 .76 .78; 16, 6 .76 .77; 8, 8 .65 .68; rmat takes .298 ms with 8, 5, .304 with 8,
+// 6 (all before arrive.cuh, which gave a tenth). Loading x in the order of csr and transposing it
+// in shared memory took 1.2 to 1.4 times as long, since fewer blocks fit; ordering columns by their
+// entries, as in sell, gained nothing on rmat.
 template <class I>
 constexpr int resident = sizeof(I) == 4 ? 5 : 4; // 4: a guess
 constexpr int few_steps = 4, many_steps = 8;
 
-/// The sum of a lane since its last flag; flag(sum) at each. steps: of the lane, 0 where that is
-/// not known.
+/// The sum of a lane since its last flag; calls flag(sum) at each flag. steps: of the lane, 0 if
+/// not known to the compiler.
 template <int steps, int batch, class V, class I, class F>
 __device__ V sum_lane(I const* col, V const* val, V const* x, int stride, int sigma, unsigned flags,
                       F flag) {
@@ -75,19 +76,19 @@ __device__ V sum_lane(I const* col, V const* val, V const* x, int stride, int si
   return sum;
 }
 
-/// What a lane knows of rows.
+/// The rows of a lane, its tile and its warp.
 template <class I, class O>
 struct lane_rows {
   I tile_row;     // of the tile's first entry
-  I last;         // the one that is open at the lane's end
-  I before;       // and at its beginning; not for lane 0
-  I first, next;  // of the warp's first entry, and of the first behind it
-  I const* empty; // of the tile, where it has an empty row
-  bool has_empty; // it has
-  bool any_empty; // a tile of the warp has
+  I last;         // the row that is open at the lane's end
+  I before;       // the row that is open at its beginning; not set in lane 0
+  I first, next;  // row of the warp's first entry, and of the first entry after it
+  I const* empty; // the tile's empty_offset, if it has an empty row
+  bool has_empty; // the tile has an empty row
+  bool any_empty; // a tile of the warp has one
 
-  /// Row k of the tile, of those that have entries. Asks the flag: ptxas 13.0 tests a pointer that
-  /// is null or not two cycles before it is there.
+  /// Row k of the tile among those that have entries. Tests the flag, not a null pointer: ptxas
+  /// 13.0 tests that two cycles before it is loaded.
   __device__ I at(int k) const { return static_cast<I>(tile_row + (has_empty ? empty[k] : k)); }
 };
 
@@ -125,16 +126,16 @@ __device__ lane_rows<I, O> rows_of(view<V, I, O> const& a, tiles_shape const& s,
   return r;
 }
 
-/// The flags of a lane but for one: the row of the warp's first entry counts as open, and that of a
-/// tile's where it is.
+/// The flags of a lane, except for one: the row of the warp's first entry counts as open, and the
+/// row of a tile's first entry if it is.
 struct lane_flags {
   unsigned flags;
-  bool is_cleared; // the first is left out
-  int before;      // rows that end in lanes before
-  int ended;       // and in this one
+  bool is_cleared; // the first flag is removed
+  int before;      // number of rows that end in the lanes before
+  int ended;       // number of rows that end in this lane
 };
 
-/// rows: read unless is_tile.
+/// rows is only read if not is_tile.
 template <bool is_tile, class I, class O, class U>
 __device__ __forceinline__ lane_flags flags_of(tiles_shape const& s, unsigned word, U at,
                                                lane_rows<I, O> const& rows) {
@@ -165,13 +166,13 @@ __device__ __forceinline__ lane_flags flags_of(tiles_shape const& s, unsigned wo
   return f;
 }
 
-/// The sums of the rows that are open where a warp begins and where it ends.
+/// The sums of the rows that are open at the beginning and at the end of a warp.
 template <class V>
 struct open_sums {
   V head, tail;
 };
-/// Adds what lanes leave open to the lane where its row ends. sum: of a lane since its last flag;
-/// lead: until its first.
+/// Adds the open sums of lanes to the lane where the row ends. sum: of a lane since its last flag;
+/// lead: of a lane until its first flag.
 template <class V>
 __device__ __forceinline__ open_sums<V> join_lanes(unsigned flags, V sum, V& lead) {
   int const lane = threadIdx.x % 32;
@@ -215,7 +216,7 @@ struct row_writer {
   }
 };
 
-/// The product of the lanes of a warp, `at` being this one's number among all. stage: room for
+/// The product of the lanes of a warp; `at` is the number of this lane among all. stage: room for
 /// s.room sums in shared memory.
 template <bool is_tile, int steps, int batch, class V, class I, class O, class U>
 __device__ __forceinline__ warp_end<V, I> multiply_warp(V alpha, view<V, I, O> const& a, V const* x,
@@ -237,7 +238,7 @@ __device__ __forceinline__ warp_end<V, I> multiply_warp(V alpha, view<V, I, O> c
   int const segments = __shfl_sync(whole_warp, before + ended, 31) + 1;
   bool const is_staged = segments <= s.room;
 
-  V sum = 0, lead = 0; // since the last flag; until the first
+  V sum = 0, lead = 0; // since the lane's last flag; until its first
   I const* const col = a.col + entry;
   V const* const val = a.val + entry;
   if (is_staged && is_there) {
@@ -252,11 +253,11 @@ __device__ __forceinline__ warp_end<V, I> multiply_warp(V alpha, view<V, I, O> c
   row_writer<V, I, O> const out{alpha, beta, y, s.is_filled, rows};
   if (at == lane) // before the first entry
     out.fill(0, rows.first);
-  if (rows.any_empty) { // rows in between get their sum added
+  if (rows.any_empty) { // rows in between are scaled, and their sums added
     out.fill(rows.first + 1, rows.next);
     __syncwarp();
   }
-  // Ends with flag k of the lane, of those that are left.
+  // The row that ends with flag k of the lane's remaining flags.
   auto const ended_row = [&](int k) {
     return k == 0 ? rows.before
                   : rows.at(static_cast<int>(word >> (32 - s.y_bits)) + k + is_cleared - 1);
@@ -308,7 +309,7 @@ __global__ void __launch_bounds__(threads, resident<I>)
   __shared__ warp_end<V, I> of_warp[warps];
   auto* const sums = reinterpret_cast<V*>(raw);
   unsigned b = blockIdx.x;
-  if (gridDim.x > s.blocks) { // the rest is slow for its size: it goes first
+  if (gridDim.x > s.blocks) { // the rest is slow for its size, so it comes first
     if (b == 0)
       return multiply_rest(alpha, a, x, beta, y, s, ends, sums);
     --b;
@@ -363,7 +364,7 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   double const average = static_cast<double>(entries) * static_cast<double>(a.rows) / a.nnz;
   double const sums = room_factor * average + room_more;
   p.info[0] = sums < entries ? static_cast<std::int64_t>(sums) : entries;
-  // A run of empty rows is the work of one warp: not where it is long.
+  // A run of empty rows is filled by one warp, unless it is long.
   std::int64_t const n = std::int64_t{a.omega} * a.sigma;
   auto const tiles = static_cast<std::size_t>((a.nnz + n - 1) / n);
   auto const pointer = fetch(a.tile_ptr, tiles + 1, p.stream);
@@ -375,7 +376,7 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
       p.info[1] = 1;
     before = row;
   }
-  auto const blocks = static_cast<std::size_t>(shape_of(a, p).blocks) + 1; // and one for the rest
+  auto const blocks = static_cast<std::size_t>(shape_of(a, p).blocks) + 1; // plus one for the rest
   return blocks * (2 * sizeof(V) + sizeof(unsigned));
 }
 

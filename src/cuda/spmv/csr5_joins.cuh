@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of csr5 that warps and blocks share, and the entries behind the last whole tile.
+// Rows of csr5 that warps and blocks share, and the entries after the last whole tile.
 #pragma once
 #include "tulle/format/csr5.hpp"
 
@@ -18,19 +18,19 @@ constexpr int warps = 8; // of a block; even, so that a block begins with a tile
 constexpr int threads = 32 * warps;
 static_assert(warps % 2 == 0 && warps <= 16);
 
-/// What a warp leaves to its block: the row that its entries begin in, whose first part may be with
-/// warps before, and the one that is open at its end.
+/// What a warp leaves to its block: the sum of the row that its entries begin in, which may have
+/// begun in warps before, and of the row that is open at its end.
 template <class V, class I>
 struct warp_end {
   V head, tail;
   I first;     // row of the first entry
-  I next;      // of the first entry behind
+  I next;      // row of the first entry after the warp's
   bool single; // all entries are of one row: `head` alone
   bool open;   // row `next` has entries here
 };
 
-/// What blocks leave to one another. Of a row that blocks share: `tail` of the first, `head` of the
-/// others; how many of them have come is counted at the first.
+/// What blocks leave to one another. The first block of a shared row leaves its sum in `tail`, the
+/// others in `head`; arrivals are counted at the first.
 template <class V>
 struct block_ends {
   V* head;
@@ -44,12 +44,12 @@ block_ends<V> ends_at(void* work, std::size_t blocks) {
   return {v, v + blocks, reinterpret_cast<unsigned*>(v + 2 * blocks)};
 }
 
-/// What is known of all tiles of a product.
+/// Constants of all tiles of a product.
 struct tiles_shape {
   int omega_bits; // omega is 2 to that
   int sigma;
-  int y_bits, before; // bits of y_offset, and all before the flags
-  int room;           // sums of a warp that shared memory holds
+  int y_bits, before; // bits of y_offset, and all bits before the flags
+  int room;           // sums per warp in shared memory
   bool is_filled;     // y holds beta*y already, and beta is 0 or 1
   std::int64_t lanes; // of all whole tiles
   std::int64_t blocks;
@@ -60,8 +60,8 @@ __device__ I row_of(std::make_unsigned_t<I> pointer) {
   return static_cast<I>(pointer & ~detail::csr5_mark<I>);
 }
 
-/// Of rows that blocks share: those of lanes where `is_member`, of block b, beginning there or
-/// before. All lanes of one warp.
+/// Joins rows that blocks share. Lanes with `is_member` have a piece of such a row from block b.
+/// Called by all lanes of one warp.
 template <class V, class I, class O>
 __device__ void join(bool is_member, I row, V piece, std::int64_t b, V alpha,
                      view<V, I, O> const& a, V beta, V* y, tiles_shape const& s,
@@ -95,11 +95,11 @@ __device__ void join(bool is_member, I row, V piece, std::int64_t b, V alpha,
   }
 }
 
-/// The entries behind the last whole tile, as in csr, and the rows behind them.
+/// The entries after the last whole tile, computed as in csr, and the rows after them.
 template <class V, class I, class O>
 __device__ void multiply_rest(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y,
                               tiles_shape const& s, block_ends<V> const& ends, V* products) {
-  constexpr int width = 4; // lanes a row
+  constexpr int width = 4; // lanes per row
   std::int64_t const begin = s.lanes * s.sigma;
   for (std::int64_t k = begin + threadIdx.x; k < a.nnz; k += threads)
     products[k - begin] = a.val[k] * x[a.col[k]];
@@ -130,9 +130,9 @@ __device__ void multiply_rest(V alpha, view<V, I, O> const& a, V const* x, V bet
     join(threadIdx.x == 0 && is_inside, first, head, s.blocks, alpha, a, beta, y, s, ends);
 }
 
-/// Rows that a block's warps share, and those that it shares with other blocks. The first warp:
-/// lane w adds up the row that warp w begins in, unless a warp before does; lane 16 + w the one
-/// that warp w leaves open.
+/// Joins rows that a block's warps share, or that it shares with other blocks. By the first warp:
+/// lane w adds up the row that warp w begins in, unless it began in a warp before; lane 16 + w the
+/// row that warp w leaves open.
 template <class V, class I, class O>
 __device__ void join_warps(warp_end<V, I> const* of_warp, std::int64_t b, V alpha,
                            view<V, I, O> const& a, V beta, V* y, tiles_shape const& s,

@@ -2,20 +2,20 @@
 
 // y = alpha A x + beta y, A in panels: a block has a share of a group's entries, with sums of the
 // group's rows in shared memory, and goes through it tile by tile. x of a panel is staged in shared
-// memory where the block has enough entries there, else gathered. Sums of a group that several
-// blocks share are added in order by a second kernel. Where columns go by their entries, x is
-// gathered first.
+// memory if the block has enough entries there, otherwise gathered from memory. Sums of a group
+// that several blocks share are added in order by a second kernel. If columns are ordered by their
+// entries, x is permuted first.
 //
-// A warp takes one job after the other: it multiplies, waits until all jobs of the phases before
-// are added (panels_units.cuh), and adds. So the order of additions is the matrix's, and tiles of
-// few entries do not wait for memory one by one: with a barrier between phases instead of a count
-// of jobs, rmat took 2.6 times as long.
+// A warp takes one job after the other: it multiplies, waits until the jobs of all phases before
+// are added (panels_units.cuh), and adds. So the order of additions depends on the matrix alone,
+// and tiles of few entries do not wait for memory one by one: with a barrier between phases instead
+// of a count of jobs, rmat took 2.6 times as long.
 //
 // Layouts, double on an H200: lp 4096 x 1.1M .051 ms with lanes=32:piece=1:width=8192:height=2048;
 // width 4096 1.1, 16384 1.2 times as long; height 1024 1.2, 4096 1.1 times; lanes=64 1.1 times.
-// rmat 21, 16 a row .255 ms with lanes=32:piece=1:width=16384:height=8192; width 8192 and height
-// 16384 1.1, width 32768 1.2, width 4096 1.6 times as long. piece above 2 repeats rows, and jobs
-// with repeated rows go one by one.
+// rmat 21, 16 per row, .255 ms with lanes=32:piece=1:width=16384:height=8192; width 8192 and height
+// 16384 1.1, width 32768 1.2, width 4096 1.6 times as long. With piece above 2 rows repeat, and
+// jobs with repeated rows are added one by one.
 #include "tulle/format/panels.hpp"
 
 #include "cuda/instantiate.cuh"
@@ -30,13 +30,14 @@ namespace {
 template <class V, class I, class O>
 using view = panels_view<V, I, O, space::cuda>;
 
-// Threads of a block that shares its multiprocessor with another, and of one that does not; lp, ms:
-// 256 .0515, 384 .0483, 512 .0511; 640 .0489, 768 .0481, 1024 .0514.
+// Threads of a block with two blocks per multiprocessor, and with one; lp, ms: 256 .0515, 384
+// .0483, 512 .0511; 640 .0489, 768 .0481, 1024 .0514.
 constexpr int two_threads = 384, one_threads = 768;
-// Entries that a block alone asks for while x is staged. None: lp 1.03 times as long.
+// Entries that the only block of a multiprocessor prefetches while x is staged. None: lp 1.03 times
+// as long.
 constexpr std::uint32_t asked_ahead = 8192;
 
-/// x of a panel to shared memory, by all warps of the block.
+/// Copies x of a panel to shared memory; by all warps of the block.
 template <int bound, class V>
 __device__ __forceinline__ void stage_panel(tiles_arguments<V> const& a, panel_unit const& unit,
                                             int stage, V* staged) {
@@ -89,7 +90,7 @@ __global__ __launch_bounds__(bound,
     bool const is_job = k < unit.jobs;
     panel_job const job = is_job ? jobs[k] : panel_job{};
     bool const near = job.stage & 1;
-    // Every warp takes part in every staging, before its next job behind it.
+    // Every warp takes part in every staging that precedes its next job.
     int const stages = is_job ? static_cast<int>(job.stage / 2) : unit.stages;
     for (; stage < stages; ++stage)
       stage_panel<bound>(a, unit, stage, staged);
@@ -107,7 +108,7 @@ __global__ __launch_bounds__(bound,
   }
   __syncthreads();
   let_next_launch_begin();
-  panel_unit const& end = a.units[blockIdx.x]; // read again: not in registers until now
+  panel_unit const& end = a.units[blockIdx.x]; // loaded again, to save registers until here
   if (end.whole) {
     V* const y = a.y + end.row;
     for (int i = threadIdx.x; i < end.rows; i += blockDim.x)
@@ -148,7 +149,7 @@ __global__ void gather_kernel(std::int64_t n, I const* order, V const* x, V* to)
     to[l] = x[order[l]];
 }
 
-/// Which rows of a tile repeat: of those side by side, of the rest, and between both.
+/// Finds whether rows of a tile repeat: among those side by side, among the rest, and between both.
 template <class V, class I, class O>
 __global__ void flags_kernel(view<V, I, O> a, unsigned char* flags) {
   __shared__ unsigned seen[2][2048]; // a bit for each row that a group may have
@@ -203,8 +204,8 @@ panel_units units_of(view<V, I, O> const& a, plan_view const& p) {
   return panel_cutter<I, O>(shape).cut();
 }
 
-// What prepare() leaves in the plan: numbers, and where arrays begin in the workspace; units begin
-// it. where_n: bytes of sums in shared memory, or -1.
+// Indices of plan_view::info: numbers, and where arrays begin in the workspace, which begins with
+// the units. where_n: bytes of sums in shared memory, or -1.
 enum : int {
   units_n,
   joins_n,

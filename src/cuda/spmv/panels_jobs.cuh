@@ -9,7 +9,7 @@
 namespace tulle::simt {
 namespace {
 
-/// What the kernel reads.
+/// The arguments of the kernel.
 template <class V>
 struct tiles_arguments {
   V const* val;
@@ -35,7 +35,8 @@ struct job_reader {
   int lanes;
   std::uint32_t chunk, in_chunk; // of this lane in 32 rows side by side
 
-  /// n entries from `at` on, `step` apart, which `fixed` is where it is not 0.
+  /// The sum over n entries from `at` on, `step` apart; `fixed` is the step if known to the
+  /// compiler, or 0.
   template <int fixed>
   __device__ V dot(std::uint32_t at, std::int64_t step, int n, V const* x) const {
     constexpr int ahead = fixed ? 8 : 4; // in flight
@@ -76,7 +77,7 @@ struct job_reader {
                        : dot<0>(at, step, n, x);
   }
 
-  /// Four times 32 rows of few entries.
+  /// The sums of four times 32 rows of few entries.
   __device__ void four(panel_job const& j, std::uint32_t length, std::uint32_t rows, bool singles,
                        V const* x, V (&sum)[4]) const {
     std::uint32_t const lane = threadIdx.x % 32;
@@ -110,7 +111,7 @@ struct job_reader {
   }
 };
 
-/// sums[row] += sum, where lanes may have the same row: in their order.
+/// sums[row] += sum, in the order of lanes if they have the same row.
 template <class V>
 __device__ void add_in_order(V* sums, bool on, std::uint32_t row, V sum) {
   unsigned const same = __match_any_sync(whole_warp, on ? row : 65536u + threadIdx.x % 32);
@@ -122,7 +123,8 @@ __device__ void add_in_order(V* sums, bool on, std::uint32_t row, V sum) {
   }
 }
 
-/// Asks the second-level cache for p[0..n). The entries of jobs to come: lp 1.2 times as long.
+/// Prefetches p[0..n) to the second-level cache. Doing so for the entries of later jobs: lp 1.2
+/// times as long.
 template <class T>
 __device__ void ask(T const* p, std::uint32_t n) {
 #if __CUDA_ARCH__ >= 900
@@ -140,8 +142,8 @@ __device__ void ask(T const* p, std::uint32_t n) {
 struct finished_jobs {
   int* count;
 
-  /// A warp waits for jobs before its own only, and they wait for none behind. With __nanosleep in
-  /// the loop rmat took up to 1.1 times as long.
+  /// A warp waits only for earlier jobs, which never wait for later ones. With __nanosleep in the
+  /// loop rmat took up to 1.1 times as long.
   __device__ __forceinline__ void wait_for(int jobs) const {
     while (*static_cast<int volatile*>(count) < jobs) {
     } // spins
