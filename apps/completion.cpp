@@ -158,35 +158,17 @@ std::string paths_of(std::vector<command> const& all, char const* between) {
   return fmt::format("{}", fmt::join(paths, between));
 }
 
-std::string bash(std::vector<command> const& all) {
-  std::string values; // of options
-  std::string rest;   // what stands without one
-  for (command const& c : all) {
-    for (argument const& a : c.options)
-      if (a.takes_value || a.value_in_word) {
-        std::vector<std::string> keys;
-        for (std::string const& name : a.names) {
-          if (a.takes_value)
-            keys.push_back(in_quotes(c.path + " " + name));
-          if (name.starts_with("--"))
-            keys.push_back(in_quotes(c.path + " " + name + "="));
-        }
-        values += fmt::format("    {}) kind={} choices={} ;;\n", fmt::join(keys, " | "),
-                              in_quotes(a.kind), in_quotes(words(a.choices)));
-      }
-    std::vector<std::string> choices;
-    for (auto const& [name, about] : c.commands)
-      choices.push_back(name);
-    std::string kind = choices.empty() ? "" : "WORDS";
-    if (!c.places.empty()) { // those after the first are files, as a MATRIX may be
-      kind = c.places.front().kind;
-      choices = c.places.front().choices;
-    }
-    rest += fmt::format("      {})\n        options={}\n        kind={} choices={} ;;\n",
-                        in_quotes(c.path), in_quotes(names_of(c)), in_quotes(kind),
-                        in_quotes(words(choices)));
-  }
-  std::string script = R"sh(# bash completion of tulle, written by 'tulle completion bash'
+// The names that any shell completes, and the paths of commands.
+std::string with_names(std::string script, std::vector<command> const& all, char const* between) {
+  script = replaced(script, "@PATHS@", paths_of(all, between));
+  script = replaced(script, "@GENERATORS@", words(generator_names()));
+  script = replaced(script, "@MODELS@", words(model_names()));
+  script = replaced(script, "@FORMATS@", words(format_names()));
+  return replaced(script, "@FORMAT_OPTIONS@", words(format_options()));
+}
+
+constexpr char const* bash_script =
+    R"sh(# bash completion of tulle, written by 'tulle completion bash'
 _tulle() {
   # Readline ends words at ':' and '=': what it took apart is put together again.
   local words=() word glue= i
@@ -217,7 +199,7 @@ _tulle() {
   case "$command $option" in
 @VALUES@  *)
     case $command in
-@REST@    esac
+@PLACES@    esac
     if [[ $current == -?* || $current == - && $options != '' ]]; then
       kind=WORDS choices=$options
     fi ;;
@@ -278,13 +260,49 @@ _tulle() {
 }
 complete -F _tulle tulle
 )sh";
-  script = replaced(script, "@PATHS@", paths_of(all, " | \\\n      "));
+
+// Cases of the options of a command: what may follow each.
+std::string bash_values(command const& c) {
+  std::string cases;
+  for (argument const& a : c.options)
+    if (a.takes_value || a.value_in_word) {
+      std::vector<std::string> keys;
+      for (std::string const& name : a.names) {
+        if (a.takes_value)
+          keys.push_back(in_quotes(c.path + " " + name));
+        if (name.starts_with("--"))
+          keys.push_back(in_quotes(c.path + " " + name + "="));
+      }
+      cases += fmt::format("    {}) kind={} choices={} ;;\n", fmt::join(keys, " | "),
+                           in_quotes(a.kind), in_quotes(words(a.choices)));
+    }
+  return cases;
+}
+
+// The case of a command: its options, and what may stand without one.
+std::string bash_places(command const& c) {
+  std::vector<std::string> choices;
+  for (auto const& [name, about] : c.commands)
+    choices.push_back(name);
+  std::string kind = choices.empty() ? "" : "WORDS";
+  if (!c.places.empty()) { // those after the first are files, as a MATRIX may be
+    kind = c.places.front().kind;
+    choices = c.places.front().choices;
+  }
+  return fmt::format("      {})\n        options={}\n        kind={} choices={} ;;\n",
+                     in_quotes(c.path), in_quotes(names_of(c)), in_quotes(kind),
+                     in_quotes(words(choices)));
+}
+
+std::string bash(std::vector<command> const& all) {
+  std::string values, places;
+  for (command const& c : all) {
+    values += bash_values(c);
+    places += bash_places(c);
+  }
+  std::string script = with_names(bash_script, all, " | \\\n      ");
   script = replaced(script, "@VALUES@", values);
-  script = replaced(script, "@REST@", rest);
-  script = replaced(script, "@GENERATORS@", words(generator_names()));
-  script = replaced(script, "@MODELS@", words(model_names()));
-  script = replaced(script, "@FORMATS@", words(format_names()));
-  return replaced(script, "@FORMAT_OPTIONS@", words(format_options()));
+  return replaced(script, "@PLACES@", places);
 }
 
 // A description in a specification of zsh's _arguments.
@@ -303,36 +321,7 @@ std::string zsh_action(argument const& a) {
   return a.kind == "FILE" ? "_files" : a.kind == "FOLDER" ? "_files -/" : " ";
 }
 
-std::string zsh(std::vector<command> const& all) {
-  std::string cases;
-  for (command const& c : all) {
-    std::vector<std::string> specs;
-    for (argument const& a : c.options)
-      for (std::string const& name : a.names) {
-        std::string const about = zsh_text(a.about);
-        std::string const message = zsh_text(a.kind.empty() ? "value" : a.kind);
-        specs.push_back(in_quotes(
-            a.value_in_word  ? fmt::format("{}=-[{}]::{}:{}", name, about, message, zsh_action(a))
-            : !a.takes_value ? fmt::format("{}[{}]", name, about)
-            : name.starts_with("--")
-                ? fmt::format("{}=[{}]:{}:{}", name, about, message, zsh_action(a))
-                : fmt::format("{}[{}]:{}:{}", name, about, message, zsh_action(a))));
-      }
-    for (argument const& a : c.places)
-      if (&a == &c.places.back())
-        specs.push_back(in_quotes(fmt::format("*:{}:{}", zsh_text(a.kind), zsh_action(a))));
-      else
-        specs.push_back(in_quotes(fmt::format(":{}:{}", zsh_text(a.kind), zsh_action(a))));
-    if (!c.commands.empty()) {
-      std::vector<std::string> named;
-      for (auto const& [name, about] : c.commands)
-        named.push_back(fmt::format("{}\\:\"{}\"", name, replaced(zsh_text(about), "\"", "")));
-      specs.push_back(in_quotes(fmt::format(":command:(({}))", fmt::join(named, " "))));
-    }
-    cases += fmt::format("  {})\n    _arguments -S : \\\n      {} ;;\n", in_quotes(c.path),
-                         fmt::join(specs, " \\\n      "));
-  }
-  std::string script = R"sh(#compdef tulle
+constexpr char const* zsh_script = R"sh(#compdef tulle
 # zsh completion of tulle, written by 'tulle completion zsh'
 _tulle_GENERATOR() {
   compset -P 'gen:'
@@ -382,12 +371,43 @@ else
   compdef _tulle tulle
 fi
 )sh";
-  script = replaced(script, "@PATHS@", paths_of(all, " | \\\n      "));
-  script = replaced(script, "@CASES@", cases);
-  script = replaced(script, "@GENERATORS@", words(generator_names()));
-  script = replaced(script, "@MODELS@", words(model_names()));
-  script = replaced(script, "@FORMATS@", words(format_names()));
-  return replaced(script, "@FORMAT_OPTIONS@", words(format_options()));
+
+std::string zsh_option(argument const& a, std::string const& name) {
+  std::string const about = zsh_text(a.about);
+  std::string const message = zsh_text(a.kind.empty() ? "value" : a.kind);
+  if (a.value_in_word)
+    return fmt::format("{}=-[{}]::{}:{}", name, about, message, zsh_action(a));
+  if (!a.takes_value)
+    return fmt::format("{}[{}]", name, about);
+  char const* const equals = name.starts_with("--") ? "=" : "";
+  return fmt::format("{}{}[{}]:{}:{}", name, equals, about, message, zsh_action(a));
+}
+
+// The case of a command: the specifications that _arguments gets.
+std::string zsh_case(command const& c) {
+  std::vector<std::string> specs;
+  for (argument const& a : c.options)
+    for (std::string const& name : a.names)
+      specs.push_back(in_quotes(zsh_option(a, name)));
+  for (argument const& a : c.places) {
+    char const* const repeats = &a == &c.places.back() ? "*" : "";
+    specs.push_back(in_quotes(fmt::format("{}:{}:{}", repeats, zsh_text(a.kind), zsh_action(a))));
+  }
+  if (!c.commands.empty()) {
+    std::vector<std::string> named;
+    for (auto const& [name, about] : c.commands)
+      named.push_back(fmt::format("{}\\:\"{}\"", name, replaced(zsh_text(about), "\"", "")));
+    specs.push_back(in_quotes(fmt::format(":command:(({}))", fmt::join(named, " "))));
+  }
+  return fmt::format("  {})\n    _arguments -S : \\\n      {} ;;\n", in_quotes(c.path),
+                     fmt::join(specs, " \\\n      "));
+}
+
+std::string zsh(std::vector<command> const& all) {
+  std::string cases;
+  for (command const& c : all)
+    cases += zsh_case(c);
+  return replaced(with_names(zsh_script, all, " | \\\n      "), "@CASES@", cases);
 }
 
 // Of fish: the strings between its quotes.
@@ -407,8 +427,8 @@ std::string fish_value(argument const& a) {
                               : "-x";
 }
 
-std::string fish(std::vector<command> const& all) {
-  std::string script = R"sh(# fish completion of tulle, written by 'tulle completion fish'
+constexpr char const* fish_script =
+    R"sh(# fish completion of tulle, written by 'tulle completion fish'
 function __tulle_at
     set -l path tulle
     for word in (commandline -opc)[2..-1]
@@ -433,27 +453,32 @@ function __tulle_LAYOUTS
 end
 complete -c tulle -f
 )sh";
-  for (command const& c : all) {
-    std::string const here = "complete -c tulle -n " + fish_quoted("__tulle_at '" + c.path + "'");
-    for (auto const& [name, about] : c.commands)
-      script += fmt::format("{} -a {} -d {}\n", here, name, fish_quoted(about));
-    for (argument const& a : c.options) {
-      script += here;
-      for (std::string const& name : a.names)
-        script += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      if (a.takes_value)
-        script += " " + fish_value(a);
-      script += fmt::format(" -d {}\n", fish_quoted(a.about));
-    }
-    for (argument const& a : c.places)
-      if (std::string const value = fish_value(a); value.size() > 3) // without its -r or -x
-        script += fmt::format("{} {}\n", here, value.substr(3));
+
+// The lines of a command: what may follow it.
+std::string fish_lines(command const& c) {
+  std::string lines;
+  std::string const here = "complete -c tulle -n " + fish_quoted("__tulle_at '" + c.path + "'");
+  for (auto const& [name, about] : c.commands)
+    lines += fmt::format("{} -a {} -d {}\n", here, name, fish_quoted(about));
+  for (argument const& a : c.options) {
+    lines += here;
+    for (std::string const& name : a.names)
+      lines += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    if (a.takes_value)
+      lines += " " + fish_value(a);
+    lines += fmt::format(" -d {}\n", fish_quoted(a.about));
   }
-  script = replaced(script, "@PATHS@", paths_of(all, " "));
-  script = replaced(script, "@GENERATORS@", words(generator_names()));
-  script = replaced(script, "@MODELS@", words(model_names()));
-  script = replaced(script, "@FORMATS@", words(format_names()));
-  return replaced(script, "@FORMAT_OPTIONS@", words(format_options()));
+  for (argument const& a : c.places)
+    if (std::string const value = fish_value(a); value.size() > 3) // without its -r or -x
+      lines += fmt::format("{} {}\n", here, value.substr(3));
+  return lines;
+}
+
+std::string fish(std::vector<command> const& all) {
+  std::string script = with_names(fish_script, all, " ");
+  for (command const& c : all)
+    script += fish_lines(c);
+  return script;
 }
 
 } // namespace

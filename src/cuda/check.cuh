@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Failures within the module: thrown by check(), caught where the table begins.
+// Failures within the module: thrown by check(), caught at the entries of the table.
 #pragma once
 #include "backend/backend.hpp"
 
@@ -15,7 +15,7 @@ struct failure {
 
 /// What failed and why, in the words "what: why".
 inline outcome worded(outcome::kind code, char const* what, char const* why) {
-  static thread_local char text[512]; // as long as the outcome that points at it is looked at
+  static thread_local char text[512]; // lives longer than any use of the outcome that points at it
   std::snprintf(text, sizeof text, "%s: %s", what, why);
   return {code, errc::backend, text};
 }
@@ -23,11 +23,11 @@ inline outcome worded(outcome::kind code, char const* what, char const* why) {
 inline void check(cudaError_t error, char const* call) {
   if (error == cudaSuccess)
     return;
-  cudaGetLastError(); // else the next call that looks there finds it again
+  cudaGetLastError(); // clears the error, which the next call would find again
   throw failure{worded(error == cudaErrorMemoryAllocation ? outcome::no_memory : outcome::failed,
                        call, cudaGetErrorString(error))};
 }
-/// TULLE_CUDA(cudaMemsetAsync, arguments...): the call, and a failure that names it.
+/// TULLE_CUDA(cudaMemsetAsync, arguments...): makes the call; a failure names it.
 #define TULLE_CUDA(function, ...) ::tulle::kernels::cuda::check(function(__VA_ARGS__), #function)
 
 /// For what a format's kernel does not do: refuse("csr5", "transposed products have no kernel").
@@ -35,7 +35,7 @@ inline void check(cudaError_t error, char const* call) {
   throw failure{worded(outcome::unsupported, format, why)};
 }
 
-/// f(), with what it throws as an outcome.
+/// Calls f(); what it throws becomes an outcome.
 template <class F>
 outcome guarded(F&& f) noexcept {
   try {
@@ -48,7 +48,7 @@ outcome guarded(F&& f) noexcept {
   }
 }
 
-/// The thread's device for as long as it lives.
+/// Sets the thread's device during its lifetime.
 class device_guard {
 public:
   explicit device_guard(int wanted) {

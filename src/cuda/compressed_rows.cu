@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which way a product over compressed rows goes, and the kernels of all of them, once for all
+// Chooses the kernel of a product over compressed rows; all kernels are compiled here, once for all
 // formats.
 #include "cuda/scale.cuh"
 #include "cuda/spmv/compressed.cuh"
@@ -11,8 +11,8 @@ namespace {
 // us of a product, double, H200, groups / blocks / segments: fem 500000 142, 104, 147; poisson3d27
 // 160 537, 368, 541; poisson2d9 2000 230, 131, 185; poisson2d5 4096 514, 332, 446; lattice 4000000
 // 108, 74, 95. Rows of 201 126, 125, 176; random ones of 120 -, 197, 193. Groups with eight loads
-// of a lane on their way 111, 396, 140, 374, 78; 127. Blocks past the caches were slower on all
-// but fem.
+// per lane in flight 111, 396, 140, 374, 78; 127. Blocks whose loads bypass the caches were slower
+// on all but fem.
 constexpr std::int64_t even = 2; // rows up to this times the average are of one length
 
 template <class I, class O>

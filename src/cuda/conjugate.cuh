@@ -9,7 +9,7 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// `to` = conj(from), which may be one. Along the lines in which `to` lies together.
+/// `to` = conj(from); both may be the same matrix. Goes along the contiguous dimension of `to`.
 template <class V>
 void conjugate_dense(detail::dense_ref const& from, detail::dense_ref const& to, void* stream) {
   auto const* const in = static_cast<V const*>(from.data);

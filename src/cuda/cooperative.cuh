@@ -8,7 +8,7 @@
 
 namespace tulle::kernels::cuda {
 
-/// Like launch(), with blocks that are resident at once and may wait for each other.
+/// Like launch(), but all blocks are resident at once and may wait for each other.
 template <class... P, class... A>
 void launch_cooperative(void (*kernel)(P...), std::size_t blocks, int threads, void* stream,
                         A const&... a) {

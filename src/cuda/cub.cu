@@ -10,7 +10,7 @@ namespace {
 cudaStream_t as_stream(void* stream) {
   return static_cast<cudaStream_t>(stream);
 }
-/// How CUB counts, if not told otherwise.
+/// The type in which CUB counts by default.
 std::int64_t count(std::size_t n) {
   return static_cast<std::int64_t>(n);
 }
@@ -45,7 +45,8 @@ void sort_words(Key const* key, Key* sorted, std::size_t n, int bits, void* room
 template <class Key, class Word>
 void sort_words(Key const* key, Key* sorted, Word const* val, Word* sorted_val, std::size_t n,
                 int bits, void* room, std::size_t& bytes, void* stream) {
-  // 32-bit keys of 32-bit places are as few, and are sorted by larger tiles if CUB knows it.
+  // 32-bit keys with 32-bit places are fewer than 2^31, and CUB sorts them in larger tiles if it
+  // knows that.
   using counted =
       std::conditional_t<sizeof(Key) == 4 && sizeof(Word) == 4, std::int32_t, std::int64_t>;
   TULLE_CUDA(cub::DeviceRadixSort::SortPairs, room, bytes, key, sorted, val, sorted_val,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What CUB does with whole arrays. It is compiled in cub.cu alone, once for each size of keys and
-// values and not for each type.
+// Scans and sorts of whole arrays by CUB. It is compiled in cub.cu alone, once per size of keys and
+// values, not per type.
 #pragma once
 #include "cuda/workspace.cuh"
 
@@ -10,7 +10,7 @@
 
 namespace tulle::kernels::cuda {
 
-// These use memory that the caller has. Where room is null, bytes becomes how much of it is wanted.
+// These use memory of the caller. If room is null, bytes is set to how much they need.
 
 /// to[k]: the sum of counts before k, for all k below n; `to` may be counts.
 template <class I>
@@ -20,8 +20,8 @@ void sum_up(I const* counts, I* to, std::size_t n, void* room, std::size_t& byte
 template <class I>
 void greatest_so_far(I* to, std::size_t n, void* room, std::size_t& bytes, void* stream);
 
-/// Keys of unsigned integers in the order of their lowest bits, and words with them. Of 32-bit keys
-/// with 32-bit words there are less than 2^31.
+/// Sorts keys, unsigned integers, by their lowest bits, and moves words with them. There are less
+/// than 2^31 32-bit keys with 32-bit words.
 template <class Key>
 void sort_words(Key const* key, Key* sorted, std::size_t n, int bits, void* room,
                 std::size_t& bytes, void* stream);
@@ -29,7 +29,8 @@ template <class Key, class Word>
 void sort_words(Key const* key, Key* sorted, Word const* val, Word* sorted_val, std::size_t n,
                 int bits, void* room, std::size_t& bytes, void* stream);
 
-/// f(room, bytes), first for how much room is wanted, and then with it, of the stream's pool.
+/// Calls f(room, bytes) twice: for how much room it needs, then with that memory from the stream's
+/// pool.
 template <class F>
 void with_room(void* stream, F&& f) {
   std::size_t bytes = 0;
@@ -38,7 +39,7 @@ void with_room(void* stream, F&& f) {
   f(room.get(), bytes);
 }
 
-/// counts[0..n) to the sums of those before each; counts[n] is the sum of all. In place.
+/// Replaces counts[0..n) by the sums of those before each; counts[n] becomes the sum of all.
 template <class T>
 void to_pointers(T* counts, std::size_t n, void* stream) {
   using integer = std::make_signed_t<T>; // the sums have the same bits
@@ -73,8 +74,7 @@ auto* as_words(T* p) {
   return reinterpret_cast<typename word_of<sizeof(T)>::type*>(p);
 }
 
-/// Pairs in the order of the lowest bits of their keys, none of them negative; equal ones keep
-/// their order.
+/// Sorts pairs by the lowest bits of their keys, none of which is negative. Stable.
 template <class Key, class V>
 void sort_pairs(Key const* key, Key* sorted, V const* val, V* sorted_val, std::size_t n, int bits,
                 void* room, std::size_t& bytes, void* stream) {
@@ -89,7 +89,7 @@ void sort_pairs(Key const* key, Key* sorted, V const* val, V* sorted_val, std::s
   });
 }
 
-/// keys in order, none of them negative or above `most`.
+/// Sorts keys, none of which is negative or above `most`.
 template <class I>
 void sort_keys(I const* keys, I* sorted, std::size_t n, I most, void* stream) {
   int bits = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What products need of dense operands: C = beta C, a column from one stride to another, and
-// conjugates.
+// Operations on dense operands that products need: C = beta C, a copy of a column between strides,
+// and conjugates.
 #include "cuda/conjugate.cuh"
 #include "cuda/dense.hpp"
 #include "cuda/scale.cuh"
@@ -14,7 +14,7 @@ namespace {
 using detail::dense_ref;
 using detail::value_kind;
 
-/// f(V{}) of the kernels' type for the values, where the call works.
+/// Calls f(V{}) with the kernels' type for the values, on the device and the stream of the call.
 template <class F>
 outcome on(work_place const& at, value_kind kind, F const& f) {
   return guarded([&] {

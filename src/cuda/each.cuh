@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// f(k) for all k below n, on the device: a thread each, a warp each, or folded to one number.
+// f(k) for all k below n, on the device: by one thread each, by one warp each, or folded to one
+// number.
 #pragma once
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
@@ -18,7 +19,7 @@ __global__ void each_kernel(std::size_t n, F f) {
   if (k < n)
     f(k);
 }
-/// f(k), a thread each.
+/// f(k), by one thread each.
 template <class F>
 void each(std::size_t n, void* stream, F const& f) {
   launch(each_kernel<F>, ceil_div(n, std::size_t{each_threads}), each_threads, stream, n, f);
@@ -30,14 +31,14 @@ __global__ void each_warp_kernel(std::size_t n, F f) {
   if (k < n)
     f(k, static_cast<int>(threadIdx.x % 32));
 }
-/// f(k, lane), a warp each.
+/// f(k, lane), by one warp each.
 template <class F>
 void each_warp(std::size_t n, void* stream, F const& f) {
   launch(each_warp_kernel<F>, ceil_div(n, std::size_t{each_threads / 32}), each_threads, stream, n,
          f);
 }
 
-/// What numbers are folded to; `start` is what they begin with.
+/// Ways to fold numbers; `start` is the initial value.
 struct sum {
   static constexpr unsigned long long start = 0;
   __device__ static unsigned long long join(unsigned long long a, unsigned long long b) {
@@ -60,7 +61,7 @@ struct least {
   __device__ static void add(unsigned long long* to, unsigned long long v) { atomicMin(to, v); }
 };
 
-/// Of all threads of the warp, into *to.
+/// Folds the values of all threads of the warp into *to.
 template <class Fold>
 __device__ void fold_warp(unsigned long long v, unsigned long long* to) {
 #pragma unroll
@@ -78,7 +79,7 @@ __global__ void fold_kernel(std::size_t n, F f, unsigned long long* to) {
     v = Fold::join(v, static_cast<unsigned long long>(f(k)));
   fold_warp<Fold>(v, to);
 }
-/// fold<sum>(n, stream, f): of f(k), in integers, so in any order. Waits for it.
+/// fold<sum>(n, stream, f): the sum of f(k). Integers, so in any order. Waits for the result.
 template <class Fold, class F>
 std::size_t fold(std::size_t n, void* stream, F const& f) {
   if (n == 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// fail() within the module, for what it shares with the library's headers: guarded() makes an
-// outcome of it, and the library throws that again.
+// fail() within the module, for headers that it shares with the library: guarded() turns it into an
+// outcome, and the library throws that.
 #include "cuda/check.cuh"
 
 #include <cstdarg>
@@ -10,7 +10,7 @@
 namespace tulle {
 
 void fail(errc code, char const* format, ...) {
-  static thread_local char text[512]; // as long as the outcome that points at it is looked at
+  static thread_local char text[512]; // lives longer than any use of the outcome that points at it
   std::va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);

@@ -22,12 +22,12 @@ __host__ __device__ constexpr T ceil_div(T n, T d) {
 /// A factor of a call, on the host.
 template <class V>
 V factor_at(void const* p) {
-  V v; // *p may lie where V may not: std::complex does
+  V v; // *p may be less aligned than V: std::complex is
   std::memcpy(&v, p, sizeof v);
   return v;
 }
-/// errc::bad_structure where values cannot be read at once. Memory that is allocated begins where
-/// they can.
+/// Throws errc::bad_structure where values are not aligned to be read at once. Allocated memory
+/// always is.
 template <class... V>
 void check_aligned(V const*... p) {
   if (((reinterpret_cast<std::uintptr_t>(p) % alignof(V) != 0) || ...))
@@ -43,7 +43,7 @@ __device__ void update(V* y, V alpha, V sum, V beta) {
 /// The most blocks of `threads` threads that a grid holds in one dimension.
 inline constexpr std::size_t most_blocks = 2147483647;
 
-/// kernel<<<blocks, threads, shared, stream>>>(arguments...); none where there are no blocks.
+/// kernel<<<blocks, threads, shared, stream>>>(arguments...); no launch if blocks == 0.
 template <class... P, class... A>
 void launch(void (*kernel)(P...), std::size_t blocks, int threads, void* stream, A const&... a) {
   if (blocks == 0)
@@ -62,7 +62,7 @@ void launch_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::s
     return;
   if (blocks > most_blocks)
     check(cudaErrorInvalidConfiguration, "launch: more blocks than a grid holds");
-  if (shared > 48 * 1024) // never lowered below that, which another thread may count on
+  if (shared > 48 * 1024) // never less, since another thread may rely on the limit
     TULLE_CUDA(cudaFuncSetAttribute, reinterpret_cast<void const*>(kernel),
                cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared,
@@ -70,9 +70,9 @@ void launch_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::s
   check(cudaGetLastError(), "launch");
 }
 
-/// Like launch_shared(), but set up while the launch before still runs, from compute capability 9.0
-/// on: its threads call wait_for_launch_before() ahead of all that others wrote, and of y. A
-/// product of a few microseconds takes a tenth less, one of 70 a fiftieth.
+/// Like launch_shared(), but it is set up while the previous launch still runs, from compute
+/// capability 9.0 on: its threads call wait_for_launch_before() before they read what others wrote,
+/// or access y. A product of a few microseconds takes a tenth less, one of 70 a fiftieth.
 template <class... P, class... A>
 void launch_early_shared(void (*kernel)(P...), std::size_t blocks, int threads, std::size_t shared,
                          void* stream, A const&... a) {
@@ -109,9 +109,9 @@ __device__ inline void wait_for_launch_before() {
   cudaGridDependencySynchronize();
 #endif
 }
-/// The next launch's blocks may begin. For a second launch of the same call alone: blocks of the
-/// next product that wait beside those that work leave some multiprocessors with more than others
-/// (dense in bcsr 11.2 us instead of 8.1, in dia 225 instead of 185).
+/// Lets the blocks of the next launch begin. Only for a second launch of the same call: waiting
+/// blocks of the next product take room next to working ones, so that multiprocessors are loaded
+/// unevenly (dense in bcsr 11.2 us instead of 8.1, in dia 225 instead of 185).
 __device__ inline void let_next_launch_begin() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

@@ -10,22 +10,22 @@ namespace {
 
 // H200, shares of the bound of csr, tiles of 4 steps / 8 / by descriptors of csr5 with 12: dense
 // 2048 .97, .79, .73; lp .46, .42, .39; in float dense .64, .61, .49, lp .49, .38, .30. Tiles in
-// their own order: lp .42, in float .32. Two blocks of 768 threads: dense .65, lp .40. us of a
-// product, the kernel of the format before and this one, lp and dense: csr 99, 80 and 17.9, 16.0;
+// the matrix's order: lp .42, in float .32. Two blocks of 768 threads: dense .65, lp .40. us of a
+// product with the format's own kernel and with this one, lp and dense: csr 99, 80 and 17.9, 16.0;
 // acsr 94, 80 and 16.8, 16.0; csr_adaptive 91, 78 and 21.5, 16.0; the best csr of cuSPARSE 85, 21.
 constexpr int steps = long_steps;
 constexpr int long_threads = 1024; // of a block: one on each multiprocessor
 constexpr int join_threads = 256;
-constexpr std::size_t cached_x = 128 << 10; // bytes that stay in the first-level cache anyway
+constexpr std::size_t cached_x = 128 << 10; // bytes of x that stay in L1 anyway
 
 template <class V, class I, class O>
 struct long_tiles {
   O tiles;
-  row_mark<I> const* first; // row of each, and of the next; marks are not looked at
+  row_mark<I> const* first; // row of each, and of the next; marks are ignored
   O const* order;           // of tiles, where !is_in_order
   bool is_in_order;
-  V* head; // of each: what belongs to the row that is open at its beginning
-  V* tail; // and to the one that is open at its end
+  V* head; // of each tile: the sum of the row that is open at its beginning
+  V* tail; // and of the row that is open at its end
 
   long_tiles(long_rows<V, I, O> const& a, carver& work)
       : tiles(static_cast<O>(a.nnz / (32 * steps))),
@@ -56,7 +56,7 @@ struct tile_entries {
   }
 };
 
-/// The parts of a tile that is not all of one row: a whole row goes to y.
+/// The parts of a tile with more than one row; whole rows go to y.
 template <class V, class I, class O>
 __device__ void add_rows(V const (&product)[steps], V alpha, long_rows<V, I, O> const& a,
                          std::int64_t begin, I row, V beta, V* y, V* head, V* tail) {
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(long_threads, 1)
       product[k] *= e.val[k];
     std::size_t const done = tile;
     at += warps;
-    if (at < end) { // asked for while x is on its way
+    if (at < end) { // loaded while x is on its way
       tile = tile_at(at);
       e = tile_entries<V, I, O>(a, tile);
     }
@@ -132,8 +132,8 @@ __global__ void __launch_bounds__(long_threads, 1)
   }
 }
 
-/// A warp a row, of those that no tile has whole: those of several tiles, of the entries behind the
-/// last tile, and empty ones.
+/// One warp per row that is not within one tile: rows of several tiles, rows of the entries after
+/// the last tile, and empty rows.
 template <class V, class I, class O>
 __global__ void join_long_kernel(V alpha, long_rows<V, I, O> a, V const* __restrict__ x, V beta,
                                  V* __restrict__ y, long_tiles<V, I, O> t) {

@@ -36,11 +36,11 @@ outcome describe(int device, device_properties& to) {
   });
 }
 
-// A pool grows by pieces of 32 MiB. To map them takes the driver .9 ms a GB on an H200, and one
+// A pool grows in pieces of 32 MiB. Mapping them takes the driver .9 ms per GB on an H200, one
 // large piece .05.
 constexpr std::size_t large_bytes = std::size_t{32} << 20;
 
-/// Whether the pool need not grow for that many bytes, or is told to keep what it once had.
+/// Whether the pool need not grow for that many bytes, or is set to keep its memory.
 bool is_in_pool(std::size_t bytes) {
   int device = 0;
   cudaMemPool_t pool = nullptr;
@@ -53,14 +53,14 @@ bool is_in_pool(std::size_t bytes) {
   return kept != 0 || all - used >= bytes;
 }
 
-/// Whether the driver gave them in one piece, which cudaFreeAsync takes back in the stream's order
-/// like any other. Memory that the pool has idle, the pool alone can give.
+/// Whether the driver gave the memory in one piece; cudaFreeAsync frees it in stream order like any
+/// other. Idle memory of the pool is only available from the pool.
 bool take_whole(std::size_t bytes, void*& to) {
-  auto mode = cudaStreamCaptureModeRelaxed; // no graph that some thread captures is concerned
+  auto mode = cudaStreamCaptureModeRelaxed; // does not affect graphs that other threads capture
   TULLE_CUDA(cudaThreadExchangeStreamCaptureMode, &mode);
   bool const is_taken = cudaMalloc(&to, bytes) == cudaSuccess;
   if (!is_taken)
-    cudaGetLastError(); // else the next call that looks there finds it
+    cudaGetLastError(); // clears the error, which the next call would find
   TULLE_CUDA(cudaThreadExchangeStreamCaptureMode, &mode);
   return is_taken;
 }

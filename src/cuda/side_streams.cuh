@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Further streams of a caller's stream, for launches that need not wait for each other.
+// Side streams of a caller's stream, for launches that need not wait for each other.
 #pragma once
 #include "cuda/check.cuh"
 
@@ -49,7 +49,7 @@ private:
     int device = 0;
     cudaStream_t stream[all] = {};
     cudaEvent_t begin = nullptr, end[all] = {};
-    ~sides() { // those that were made, or an error would be left for the next launch to find
+    ~sides() { // only those that were made: an error would be found by the next launch
       for (int k = 0; k < all; ++k) {
         if (stream[k])
           cudaStreamDestroy(stream[k]);
@@ -60,7 +60,7 @@ private:
         cudaEventDestroy(begin);
     }
   };
-  /// The thread's own, of the current device.
+  /// The thread's streams on the current device.
   static sides& here() {
     static thread_local std::vector<std::unique_ptr<sides>> known;
     int device = 0;

@@ -24,7 +24,8 @@ __global__ void descents_kernel(I const* key, std::size_t n, int* found) {
     *found = 1;
 }
 
-// Each entry names the lines between its own and the one before; the last one those behind it too.
+// Each entry sets the pointers of the lines from that of the entry before up to its own; the last
+// entry sets those after it, too.
 template <class I, class O>
 __global__ void pointers_kernel(I lines, O nnz, I const* key, O* ptr) {
   std::size_t const k = thread_number();
@@ -105,8 +106,8 @@ void line_pointers(I lines, O nnz, I const* key, O* ptr, void* stream) {
          threads, stream, lines, nnz, key, ptr);
 }
 
-// Each row's number where it begins, then the greatest so far. ms from csr to coo so, and with a
-// search of row_ptr for each entry: lattice 4000000 .30, .46; fem 500000 .46, .67.
+// Writes each row's number where it begins, then takes running maxima. ms from csr to coo this way,
+// and with a search of row_ptr per entry: lattice 4000000 .30, .46; fem 500000 .46, .67.
 template <class I, class O>
 std::int64_t longest_row(I rows, O const* row_ptr, void* stream) {
   counter const most(stream);
@@ -179,7 +180,7 @@ void order_by_count(std::size_t n, unsigned* count, I* order, void* stream) {
   scratch<I> const places(n, stream);
   scratch<unsigned> const unsorted(n, stream);
   launch(count_kernel<I>, blocks_for(n), threads, stream, static_cast<I>(n), places.get());
-  // The least complement first: the greatest count.
+  // The least complement first, which is the greatest count.
   launch(complement_kernel, blocks_for(n), threads, stream, n, static_cast<unsigned const*>(count),
          unsorted.get());
   sort_pairs(static_cast<unsigned const*>(unsorted.get()), count,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stable sorts of entries by a key: to order them by columns instead of rows, once per plan.
+// Stable sorts of entries by a key, for example to order them by columns once per plan.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,19 +23,17 @@ void expand_rows(I rows, O nnz, O const* row_ptr, I* row, void* stream);
 template <class I, class O>
 std::int64_t longest_row(I rows, O const* row_ptr, void* stream);
 
-/// The order of keys in [0, lines), equal ones as they are stored: perm has the place of each.
+/// A stable order of keys in [0, lines): perm gets the places.
 template <class I, class O>
 void order_by(I lines, O nnz, I const* key, I* sorted, O* perm, void* stream);
 
-/// The order of pairs (line, other), line first, equal ones as they are stored; sorted has the
-/// lines.
+/// A stable order of pairs (line, other), by line first; sorted gets the lines.
 template <class I, class O>
 void order_by(I lines, I others, O nnz, I const* line, I const* other, I* sorted, O* perm,
               void* stream);
 
-/// Entries in the order of their keys, those of one key in the order they are stored: perm has the
-/// place of each, `to` has other[perm[k]], ptr where lines begin. Takes memory from the stream's
-/// pool while it works.
+/// A stable order of entries by key: perm gets the places, `to` gets other[perm[k]], ptr where
+/// lines begin. Takes memory from the stream's pool while it works.
 template <class I, class O>
 void sort_by_key(I lines, O nnz, I const* key, I const* other, O* ptr, I* to, O* perm,
                  void* stream);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// For which pairs of types.def there are kernels: those of csr, csc and coo, their products and
-// their conversions for all, the others for TULLE_TYPES.
+// The pairs of types.def that have kernels: csr, csc and coo, their products and conversions have
+// all, the others TULLE_TYPES.
 #pragma once
 #include "tulle/core/types.def"
 
@@ -10,7 +10,7 @@
 #define TULLE_ALL_TYPES(X, ...)                                                                    \
   TULLE_TYPES(X __VA_OPT__(, ) __VA_ARGS__) TULLE_BASIC_TYPES(X __VA_OPT__(, ) __VA_ARGS__)
 
-/// All, with values as kernels have them.
+/// All pairs, with values as in kernels.
 #define TULLE_KERNEL_TYPES(X, ...)                                                                 \
   TULLE_ALL_TYPES(TULLE_AS_IN_KERNELS, X __VA_OPT__(, ) __VA_ARGS__)
 #define TULLE_AS_IN_KERNELS(tag, V, I, O, X, ...)                                                  \

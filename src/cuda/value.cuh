@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Values as kernels have them: float and double as they are, std::complex<T> as complex<T>.
-// Whatever else kernels do to a value, such as to shuffle it, they do to each of its parts. So no
-// kernel knows that there are complex values.
+// Values in kernels: float and double unchanged, std::complex<T> as complex<T>. Operations such as
+// shuffles are applied to each part of a value. So kernels need no code for complex values.
 #pragma once
 #include <complex>
 #include <type_traits>
 
 namespace tulle::kernels::cuda {
 
-/// std::complex<T> as a plain struct: the same layout, by [complex.numbers], but read and written
-/// at once, so it lies at a multiple of its size. The arithmetic is the cpu's (kernel/simd.hpp): a
+/// std::complex<T> as a plain struct: the same layout, by [complex.numbers], but it is read and
+/// written at once, so it is aligned to its size. The arithmetic is the cpu's (kernel/simd.hpp): a
 /// product is rounded as written, fma() four times.
 template <class T>
 struct alignas(2 * sizeof(T)) complex {
@@ -49,7 +48,7 @@ struct plain_of<std::complex<T>> {
 template <class V>
 using plain = typename plain_of<V>::type;
 
-/// A factor that callers have as a number of any type, rounded to V.
+/// A factor, given as a number of any type, rounded to V.
 template <class V>
 V rounded(std::complex<double> factor) {
   if constexpr (std::is_floating_point_v<V>)
@@ -68,7 +67,7 @@ __device__ complex<T> conjugate(complex<T> v) {
   return {v.re, -v.im};
 }
 
-/// f of each part.
+/// Applies f to each part.
 template <class V, class F>
 __device__ constexpr V by_parts(V v, F const& f) {
   return f(v);
@@ -87,7 +86,7 @@ __device__ constexpr bool all_parts(complex<T> v, F const& f) {
   return f(v.re) && f(v.im);
 }
 
-/// What the hardware loads a value as.
+/// The type as which the hardware loads a value.
 template <class V>
 struct loaded_as {
   using type = V;
@@ -107,7 +106,7 @@ __device__ V load_by(V const* p, F const& load) {
   raw const v = load(reinterpret_cast<raw const*>(p));
   return reinterpret_cast<V const&>(v);
 }
-/// *p, of what no kernel writes.
+/// *p, which no kernel writes.
 template <class V>
 __device__ V load_read_only(V const* p) {
   return load_by(p, [](auto const* q) { return __ldg(q); });
@@ -117,13 +116,14 @@ template <class V>
 __device__ V load_streaming(V const* p) {
   return load_by(p, [](auto const* q) { return __ldcs(q); });
 }
-/// *p, not from the first-level cache.
+/// *p, bypassing the first-level cache.
 template <class V>
 __device__ V load_past_l1(V const* p) {
   return load_by(p, [](auto const* q) { return __ldcg(q); });
 }
 
-/// What products are added to first: x + -0 is x for every x, so an entry with one product is it.
+/// What the first product of an entry is added to: x + -0 is x for every x, so an entry with one
+/// product equals it.
 template <class V>
 __device__ constexpr V nothing() {
   return by_parts(V(), [](auto part) { return decltype(part)(-0.0); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Device memory of plans: pieces of a workspace, and what is needed only while a plan is made.
+// Device memory of plans: pieces of a workspace, and memory needed only while a plan is made.
 #pragma once
 #include "tulle/core/fail.hpp"
 
@@ -29,7 +29,7 @@ private:
   std::size_t used_ = 0;
 };
 
-/// What this thread's scratch may take; a plan or a conversion sets it while it is made.
+/// The limit of this thread's scratch memory; set while a plan or a conversion is made.
 class scratch_limit {
 public:
   explicit scratch_limit(std::size_t bytes) : before_(left()) { left() = bytes; }
@@ -54,7 +54,7 @@ private:
   std::size_t before_;
 };
 
-/// Device memory while a plan or a conversion is made, from the stream's pool.
+/// Device memory from the stream's pool, while a plan or a conversion is made.
 template <class T>
 class scratch {
 public:
@@ -80,7 +80,7 @@ private:
   std::size_t bytes_;
 };
 
-/// Device memory as it is on the host; waits for it.
+/// Copies device memory to the host; waits for it.
 template <class T>
 std::vector<T> fetch(T const* from, std::size_t n, void* stream) {
   auto const s = static_cast<cudaStream_t>(stream);
@@ -92,7 +92,7 @@ std::vector<T> fetch(T const* from, std::size_t n, void* stream) {
   return to;
 }
 
-/// A number that kernels count in while a plan is made; it starts at 0.
+/// A counter of kernels, used while a plan is made; it starts at 0.
 class counter {
 public:
   explicit counter(void* stream) : memory_(1, stream), stream_(static_cast<cudaStream_t>(stream)) {

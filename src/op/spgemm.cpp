@@ -151,19 +151,21 @@ private:
 
 } // namespace
 
-void detail::check_product_operands(matrix_ref const& a, matrix_ref const& b, where const& w,
-                                    char const* second) {
-  for (auto const& [which, m] : {std::pair("A", &a), std::pair(second, &b)}) {
-    if (!is_built(m->format, m->type))
-      fail(errc::unsupported, "spgemm: %s: %s is not built for %s", which, name(m->format),
-           name(m->type));
-    if (m->space != space_of(w))
-      fail(errc::unsupported, "spgemm: %s is in %s memory, the policy is %s; see upload()", which,
-           name(m->space), name(w.backend));
-    formats::check_present("spgemm", *m);
-  }
+void detail::check_product_operand(char const* which, matrix_ref const& m, where const& w) {
+  if (!is_built(m.format, m.type))
+    fail(errc::unsupported, "spgemm: %s: %s is not built for %s", which, name(m.format),
+         name(m.type));
+  if (m.space != space_of(w))
+    fail(errc::unsupported, "spgemm: %s is in %s memory, the policy is %s; see upload()", which,
+         name(m.space), name(w.backend));
+  formats::check_present("spgemm", m);
+}
+
+void detail::check_product_operands(matrix_ref const& a, matrix_ref const& b, where const& w) {
+  check_product_operand("A", a, w);
+  check_product_operand("B", b, w);
   if (a.type != b.type)
-    fail(errc::unsupported, "spgemm: A is of %s and %s of %s", name(a.type), second, name(b.type));
+    fail(errc::unsupported, "spgemm: A is of %s and B of %s", name(a.type), name(b.type));
 }
 
 void detail::check_planned(matrix_ref const& a, matrix_ref const& b) {

@@ -34,7 +34,9 @@ product_kernel const& check_product(device const& where, matrix_ref const& a, ma
 /// A third operand, in the place of C.
 void check_third(device const& where, char const* which, matrix_ref const& m, matrix_ref const& a,
                  matrix_ref const& b) {
-  detail::check_product_operands(a, m, where, which);
+  detail::check_product_operand(which, m, where);
+  if (m.type != a.type)
+    fail(errc::unsupported, "spgemm: %s is of %s and A of %s", which, name(m.type), name(a.type));
   if (m.rows != a.rows || m.cols != b.cols)
     fail(errc::shape_mismatch, "spgemm: %s is %zu x %zu but A B is %zu x %zu", which, m.rows,
          m.cols, a.rows, b.cols);

@@ -24,9 +24,10 @@ struct spgemm_plan::state {
 
 namespace detail {
 
-/// Operands are there, built, and of one type; `second` is what the second one is called.
-void check_product_operands(matrix_ref const& a, matrix_ref const& b, where const& w,
-                            char const* second = "B");
+/// An operand is built, where the policy wants it, and has its arrays.
+void check_product_operand(char const* which, matrix_ref const& m, where const& w);
+/// Both are, and of one type.
+void check_product_operands(matrix_ref const& a, matrix_ref const& b, where const& w);
 /// errc::unsupported where one is not a csr.
 void check_planned(matrix_ref const& a, matrix_ref const& b);
 

@@ -5,7 +5,7 @@
 // Gustavson, ACM TOMS 4(3), 1978, in the stages of Liu, thesis 2015, sec. 9.4: an upper bound and a
 // kind for each row (survey), the number of entries (count), columns and values (fill). Unlike
 // there, nothing is computed into temporary rows: counting first costs less than moving C once
-// more, and C is allocated once.
+// more, and C is allocated only once.
 //
 // An entry's products are multiplied, rounded and added one after another in the order of A's row,
 // so the bits depend neither on the method nor on the number of threads nor on the instruction set.
@@ -17,7 +17,7 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-/// Whether what is found for row i, which is tiny or a program, serves the next one too.
+/// Whether the result for row i, which is tiny or a program, also holds for the next row.
 template <class I, class O>
 bool program_goes_on(product_pattern<I, O> const& c, i64 i, i64 last) {
   return c.t.kinds && i + 1 < last && c.t.kinds[i + 1] == row_kind::program;
@@ -49,7 +49,7 @@ HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
     case row_kind::program:
       tiny.move_to(c, i);
       n = tiny.entries;
-      for (; program_goes_on(c, i, last); ++i) { // the rows after it: as many
+      for (; program_goes_on(c, i, last); ++i) { // the rows after it have as many
         sum += n;
         if (row_ptr)
           row_ptr[i + 1] = static_cast<O>(sum);
@@ -66,7 +66,7 @@ HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
       if (i == first)
         n = dense_row<I, O>::count(c, i, flags);
       else
-        n -= c.t.first != nullptr; // the row before has its own number beside this one's columns
+        n -= c.t.first != nullptr; // the row before has its own number next to this one's columns
       break;
     default:
       n = list_row<I>::template run<false>(kind, c, i, s, row_out<no_value, I>{});

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C by an accumulator as wide as the row, from its first column to its last, and a byte a
-// column that is set where there is an entry. Reading 16 to 64 of those bytes at once gives the
-// columns in order. A row wider than the scratch takes turns, a tile of columns each.
+// Rows of C by an accumulator as wide as the row, from its first column to its last, and one byte
+// per column that is set where there is an entry. Reading 16 to 64 of those bytes at once gives the
+// columns in order. A row wider than the scratch is computed in several passes, one tile of columns
+// each.
 //
 // Consecutive rows of A with the same columns make a group of up to four: their columns are found
 // once, and one vector holds an entry of all four. Where consecutive rows of B have the same
 // columns too, as in matrices of small blocks, up to four of them are added while that vector is in
-// a register. The sums of a group stand side by side, at the place that `rank` tells of a column.
+// a register. The sums of a group stand side by side; `rank` gives the place of a column.
 #pragma once
 #include "cpu/spgemm/rows.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 constexpr int group_rows = 4; // other numbers have not been measured
 constexpr i64 flag_padding = 256;
 
-/// The entry of four rows of a group.
+/// One entry of four rows of a group.
 template <class V>
 struct four_of {
   typedef V type __attribute__((vector_size(group_rows * sizeof(V))));
@@ -42,8 +43,8 @@ struct four_of<pair<T>> {
 template <class V>
 using four = typename four_of<V>::type;
 
-/// Scratch of dense rows. Flags are 0 and sums -0 between rows; the rest is as the last row left
-/// it.
+/// Scratch of dense rows. Flags are 0 and sums -0 between rows; the rest holds what the last row
+/// left.
 template <class V>
 struct dense_scratch {
   std::uint8_t* flag;
@@ -82,7 +83,8 @@ struct dense_scratch {
   }
 };
 
-/// f(first flag, bits) for each 16 to 64 flags of [0, n) that have one set, clearing them.
+/// Calls f(first flag, bits) for each 16 to 64 flags of [0, n) of which one is set, and clears
+/// them.
 template <class F>
 HWY_INLINE void take_flags(std::uint8_t* flag, i64 n, F f) {
   hn::ScalableTag<std::uint8_t> const d;
@@ -123,7 +125,8 @@ struct dense_row {
     }
     return lo;
   }
-  /// Entries with columns in [first, last) of B's row that entry k of A is multiplied with.
+  /// The entries, with columns in [first, last), of the row of B that entry k of A is multiplied
+  /// with.
   static HWY_INLINE void clip(operands const& c, i64 k, extent const& e, i64 first, i64 last,
                               i64& from, i64& to) {
     i64 const j = c.b_row(k);
@@ -159,7 +162,7 @@ struct dense_row {
     c.columns(i, e);
     return count(c, i, e, e.first, e.last + 1, flag);
   }
-  /// Of columns [from, to).
+  /// Counts the entries in columns [from, to).
   static i64 count(operands const& c, i64 i, extent const& e, i64 from, i64 to,
                    std::uint8_t* flag) {
     i64 n = 0;
@@ -178,7 +181,7 @@ struct dense_row {
     c.columns(i, e);
     fill(c, i, e, e.first, e.last + 1, c.start(i), s);
   }
-  /// Of columns [begin, stop), from entry `at` on.
+  /// Fills columns [begin, stop), from entry `at` on.
   template <class V>
   static void fill(product<V, I, O> const& c, i64 i, extent const& e, i64 begin, i64 stop, i64 at,
                    dense_scratch<plain<V>> const& s) {
@@ -223,9 +226,10 @@ struct dense_row {
     }
   }
 
-  /// Cuts a row by the columns of a sample of its products.
+  /// Cuts a row into parts of equal work, by a sample of its products.
   static void cut(operands const& c, split_row const& s) {
-    constexpr i64 places = 1024, terms = 1024, products = 64; // sampled: of A's row, and of each
+    // sampled: entries of A's row, and products of each
+    constexpr i64 places = 1024, terms = 1024, products = 64;
     extent e = {};
     c.columns(s.row, e);
     i64 const width = (e.last - e.first) / places + 1;
@@ -277,8 +281,8 @@ struct dense_row {
     }
   }
 
-  /// Rows [i, i + rows) of one pattern. Of the upper half, each row lacks the first column of the
-  /// one before: rows of one pattern all meet on the diagonal block.
+  /// Rows [i, i + rows) of one pattern. In the upper half each row lacks the first column of the
+  /// row before, since rows of one pattern all meet on the diagonal block.
   template <class V>
   static void fill_group(product<V, I, O> const& c, i64 i, int rows,
                          dense_scratch<plain<V>> const& s) {

@@ -4,9 +4,9 @@
 // function for both passes: `out` is where columns and values go, or only counts.
 //
 // Liu, thesis 2015, sec. 9.4.2 takes heap for rows of up to 32 products, bitonic esc up to 512 and
-// merge above, as suits a GPU's scratchpad; here they serve rows of any length, and are what
-// automatic is measured against. All add an entry's products in the order of A's row: the heap and
-// the sorts are stable, the table and the merge see one row of B after another.
+// merge above, as suits a GPU's scratchpad; here they take rows of any length, and the automatic
+// choice is measured against them. All add an entry's products in the order of A's row: the heap
+// and the sorts are stable, and the table and the merge take the rows of B in that order.
 #pragma once
 #include "cpu/spgemm/rows.hpp"
 #include "kernel/primitive/network_sort.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int heap_arity = 4; // other numbers have not been measured
 
-/// A column and which row of B it comes from; the greatest is the one that comes first.
+/// A column and the row of B it comes from. The greatest element is the one that comes first.
 template <class I>
 struct head {
   I col;
@@ -41,7 +41,7 @@ HWY_INLINE i64 slots_for(i64 n) {
   return slots;
 }
 
-struct no_value {}; // of columns that are only counted
+struct no_value {}; // where columns are only counted
 
 /// Scratch of these rows: a table, and two lists. The table is empty between rows.
 template <class V, class I>
@@ -133,7 +133,7 @@ int sort_lists(list_scratch<V, I> const& s, i64 n) {
     for (i64 at = 0; at < n; at += 2 * run) {
       i64 const na = n - at < run ? n - at : run;
       i64 const nb = n - at - na < run ? n - at - na : run;
-      i64 const v = values ? at : 0; // there is no list of values without any
+      i64 const v = values ? at : 0; // without values there is no list of them
       merge_runs<values>(s.col[from] + at, s.val[from] + v, na, s.col[from] + at + na,
                          s.val[from] + v + (values ? na : 0), nb, s.col[from ^ 1] + at,
                          s.val[from ^ 1] + v);
@@ -171,7 +171,7 @@ struct list_row {
     return at + 1;
   }
 
-  /// One row of B after another is merged into the list that is there.
+  /// Merges one row of B after another into the current list.
   template <bool fill, class C, class V>
   static i64 merge(C const& c, i64 i, list_scratch<V, I> const& s, row_out<V, I> out) {
     int from = 0;
@@ -207,7 +207,7 @@ struct list_row {
     return n;
   }
 
-  /// The smallest head of all rows of B, again and again.
+  /// Repeatedly takes the smallest head of all rows of B.
   template <bool fill, class C, class V>
   static i64 heap(C const& c, i64 i, list_scratch<V, I> const& s, row_out<V, I> out) {
     auto const heads = static_cast<std::size_t>(c.a.length(i));
@@ -248,7 +248,7 @@ struct list_row {
     return n;
   }
 
-  /// A table of columns with linear probing; what it holds is sorted afterwards.
+  /// A table of columns with linear probing; its columns are sorted afterwards.
   template <bool fill, class C, class V>
   static i64 hash(C const& c, i64 i, i64 products, list_scratch<V, I> const& s, row_out<V, I> out) {
     i64 const cols = static_cast<i64>(c.b.cols);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C = A B: which rows of B they are made of, and by which method.
+// Rows of C = A B: the rows of B they are made of, and the method that computes them.
 #pragma once
 #include "tulle/format/csr.hpp"
 
@@ -12,24 +12,24 @@ namespace {
 
 using i64 = std::int64_t;
 
-// A row of B by its mark: the columns of the row before it, or those one further to the right.
+// The mark of a row of B: it has the columns of the row before it, or those columns plus one.
 constexpr std::uint8_t is_shifted = 1, is_same = 2;
 
 constexpr int tiny_rows = 8, tiny_length = 8; // of a tiny row: rows of B, and their length
-// Columns of the accumulator for each product, up to which walking through its flags is cheaper
-// than a sort. Rows of 144 products over 50000 columns, so 350 for each, s: esc 0.068, dense 0.165.
+// Up to this many columns of the accumulator per product, walking through its flags is cheaper than
+// a sort. Rows of 144 products over 50000 columns (350 per product), s: esc 0.068, dense 0.165.
 constexpr i64 columns_a_product = 64;
-// Products of a row without order that are sorted rather than hashed. Rows of 225 products over
-// 200000 columns, two threads of Zen 4, s: esc 0.54, hash 0.95, dense 1.73.
+// Rows with up to this many products in no order are sorted rather than hashed. Rows of 225
+// products over 200000 columns, two threads of Zen 4, s: esc 0.54, hash 0.95, dense 1.73.
 constexpr i64 esc_limit = 1024;
 
-// Entries of B's rows on average from which a row may be split: each thread goes over all of A's
-// row then. One dense row on a known pattern, ms of the busier of two threads: over 60 a row 3.9,
-// split 2.2; over 27 5.7, split 3.9; over 5 4.7, split 3.7, but 10.5 with counting, where one
-// thread alone takes 12.
+// A row may be split if B's rows have at least this many entries on average, since each thread then
+// goes over all of A's row. One dense row on a known pattern, ms of the busier of two threads: over
+// 60 per row 3.9, split 2.2; over 27 5.7, split 3.9; over 5 4.7, split 3.7, but 10.5 with counting,
+// where one thread alone takes 12.
 constexpr i64 split_length = 16;
 
-// Products of a row that Liu's bins 2 to 32 and 33 to 36 take; the last one has the others.
+// Products of a row in Liu's bins 2 to 32 and 33 to 36; the last bin has the other rows.
 constexpr i64 most_by_heap = 32, most_by_esc = 512;
 
 template <class I, class O>
@@ -45,7 +45,7 @@ struct pattern {
   HWY_INLINE i64 length(i64 i) const { return static_cast<i64>(ptr[i + 1] - ptr[i]); }
 };
 
-/// Whether n columns at p are those at q, `by` further to the right.
+/// Whether the n columns at p are those at q plus `by`.
 template <class I>
 HWY_INLINE bool moved(I const* p, I const* q, i64 n, I by) {
   if (n <= 16) { // too short for vectors
@@ -104,17 +104,17 @@ struct product_pattern {
     e.first &= ~i64(63); // flags are read in whole vectors
   }
 
-  /// Whether row i of A has the columns of the row before it, or those one further to the right.
+  /// Whether row i of A has the columns of the row before it, or those columns plus one.
   HWY_INLINE bool is_marked(i64 i, std::uint8_t as) const {
     if (!t.marks || i == 0)
       return false;
-    if (a.col == b.col && a.ptr == b.ptr) // A A: known already
+    if (a.col == b.col && a.ptr == b.ptr) // A A: already known
       return t.marks[i] == as;
     i64 const n = a.length(i);
     return a.length(i - 1) == n && n > 0 &&
            moved(a.col + a.ptr[i], a.col + a.ptr[i - 1], n, I(as == is_shifted));
   }
-  /// Whether all of row i of C is row i - 1, one column further.
+  /// Whether row i of C is row i - 1 moved by one column.
   bool is_moved(i64 i) const {
     if (!is_marked(i, is_shifted))
       return false;
@@ -125,7 +125,7 @@ struct product_pattern {
   }
   bool follows(i64 i) const { return is_marked(i, is_same); }
 
-  /// How row i is computed; e is of it, with columns where it is dense.
+  /// How row i is computed; e is its extent, with columns if the row is dense.
   row_kind choose(i64 i, extent& e) const {
     e = lengths(i);
     if (e.products == 0)
@@ -185,7 +185,7 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
   i64 const cols = static_cast<i64>(c.b.cols);
   i64 products = 0;
   for (i64 i = first; i < last; ++i) {
-    // Most rows that repeat the one before are as it in all that counts.
+    // Most rows that repeat the one before are computed alike.
     i64 const begin = i;
     if (may_repeat && (kind == row_kind::tiny || kind == row_kind::program) && c.is_moved(i)) {
       kind = row_kind::program;
@@ -220,8 +220,8 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
   return products;
 }
 
-/// Rows from i on, if there are some, that are each the row before, one column further: many at a
-/// time, since those of stencils are many.
+/// The number of rows from i on that each are the row before moved by one column: 16 or 0. Tested
+/// together, since stencils have many such rows.
 template <class I, class O>
 HWY_INLINE i64 rows_moved_on(pattern<I, O> const& b, i64 i, i64 last) {
   constexpr i64 rows = 16;
@@ -257,8 +257,8 @@ void mark_rows(pattern<I, O> const& b, std::uint8_t* marks, i64 first, i64 last)
   }
 }
 
-/// What a product of values is added to first: x + -0 is x for every x, so that an entry with one
-/// product is that product.
+/// What the first product of an entry is added to: x + -0 is x for every x, so an entry with one
+/// product equals that product.
 template <class V>
 HWY_INLINE V nothing() {
   if constexpr (is_pair<V>)
@@ -303,7 +303,7 @@ struct product : product_pattern<I, O> {
         c_col(static_cast<I*>(task.col)), c_val(static_cast<value*>(task.val)), first_row(first),
         first_entry(task.place ? static_cast<i64>(c_ptr[first]) : before) {}
 
-  /// First entry of row i. What c_ptr has of the first one is another thread's to write.
+  /// First entry of row i. c_ptr of the first row is written by another thread.
   HWY_INLINE i64 start(i64 i) const {
     return i == first_row ? first_entry : static_cast<i64>(c_ptr[i]);
   }

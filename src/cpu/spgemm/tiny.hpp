@@ -4,8 +4,9 @@
 // (column, which row of B, which entry of it) are sorted by a network; equal columns then stand
 // together in the order in which they are to be added.
 //
-// Rows of stencils and lattices are the row before them one column further. For those the order is
-// kept as a program: which products each entry is the sum of. Only values are read for them.
+// A row of a stencil or lattice often is the row before moved by one column. For such rows the
+// order is kept as a program: the products that each entry is the sum of. Only values are read
+// then.
 #pragma once
 #include "cpu/spgemm/rows.hpp"
 #include "kernel/primitive/network_sort.hpp"
@@ -16,8 +17,8 @@ namespace {
 constexpr int tiny_products = tiny_rows * tiny_length;
 constexpr int tiny_bits = 6;
 static_assert(1 << tiny_bits == tiny_products);
-// Rows that one reading of a program serves. lattice:500000 squared, two threads of Zen 3, ms: one
-// at a time 10.0, four 6.7, eight 7.4.
+// Rows computed per pass over a program. lattice:500000 squared, two threads of Zen 3, ms: one at a
+// time 10.0, four 6.7, eight 7.4.
 constexpr int program_rows = 4;
 
 template <class I, class O>
@@ -46,7 +47,7 @@ struct tiny_row {
     products = n;
     sort_padded(keys, n);
   }
-  /// f(keys, n) after sorting row i.
+  /// Sorts row i, then calls f(keys, n).
   template <class F>
   HWY_INLINE void with_sorted(product_pattern<I, O> const& c, i64 i, F f) {
     if (sizeof(I) == 4 && static_cast<i64>(c.b.cols) < i64(1) << (31 - tiny_bits)) {
@@ -88,8 +89,8 @@ struct tiny_row {
     made_for = i;
   }
 
-  /// w[r][8 k + e]: of row i + r, a_k times entry e of that row of B. Rows after the first are that
-  /// one, moved by one column more each.
+  /// w[r][8 k + e]: of row i + r, a_k times entry e of that row of B. Each further row is moved by
+  /// one more column.
   template <int rows, class V>
   static HWY_INLINE void multiply(product<V, I, O> const& c, i64 i, plain<V> (*w)[tiny_products]) {
     i64 const nnz = static_cast<i64>(c.b.nnz);
@@ -100,11 +101,11 @@ struct tiny_row {
         plain<V> const factor = c.a_val[begin + r * n + k];
         plain<V> const* const b = c.b_val + first + r * length;
         plain<V>* const to = w[r] + k * tiny_length;
-        // What lies behind the row is multiplied and not used.
+        // What follows the row is multiplied and not used.
         if (first + r * length + tiny_length > nnz)
           for (i64 e = 0; first + e < c.b.begin(j + 1); ++e)
             to[e] = times(factor, b[e]);
-        else if (rows > 1 && length <= tiny_length / 2) // many rows of one length: guessed right
+        else if (rows > 1 && length <= tiny_length / 2) // predictable: many rows have one length
           for (int e = 0; e < tiny_length / 2; ++e)
             to[e] = times(factor, b[e]);
         else
@@ -124,7 +125,7 @@ struct tiny_row {
       i64 at = -1;
       auto last = static_cast<decltype(keys[0] + 0)>(-1);
       plain<V> sum = nothing<plain<V>>();
-      for (int p = 0; p < products; ++p) { // without a branch: it could not be guessed
+      for (int p = 0; p < products; ++p) { // no branch: it would be unpredictable
         auto const j = keys[p] >> tiny_bits;
         bool const is_new = j != last;
         at += is_new;
@@ -136,7 +137,7 @@ struct tiny_row {
     });
   }
 
-  /// Rows i to i + rows - 1, after move_to(i): each entry's sum in all of them at once.
+  /// Rows i to i + rows - 1, after move_to(i). Each entry is summed in all of them at once.
   template <int rows, class V>
   HWY_INLINE void run_program(product<V, I, O> const& c, i64 i) {
     plain<V>* val[rows];
@@ -167,7 +168,7 @@ private:
     constexpr int lanes = static_cast<int>(HWY_MAX_BYTES / sizeof(I));
     hn::ScalableTag<I> const d;
     auto const row = hn::Set(d, static_cast<I>(i));
-    if (entries >= lanes) { // the last vector begins where it ends with the row
+    if (entries >= lanes) { // the last vector ends where the row ends
       for (int o = 0; o < entries; o += lanes) {
         int const at = o + lanes <= entries ? o : entries - lanes;
         hn::StoreU(hn::Add(hn::LoadU(d, offset + at), row), d, col + at);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // src/cpu/spmm/csr_pool.cpp:  C = alpha*A*B + beta*C, A in segments of a pool: csr_pool, and
-// dynamic matrices, by rows.hpp. A segment is a piece of its row, and the sum goes on from one to
-// the next; so are the pending entries of a compact matrix. Bytes beyond those of csr: 4 a row, and
-// the room between rows; 16 a pending entry.
+// dynamic matrices, by rows.hpp. A segment is a piece of its row, and the sum continues from one to
+// the next; the pending entries of a compact matrix are a piece too. Bytes beyond those of csr: 4
+// per row, and the room between rows; 16 per pending entry.
 #include "tulle/format/csr_pool.hpp"
 
 #include "cpu/groups.hpp"
@@ -25,7 +25,7 @@ struct pool_rows {
   piece<V, I> at(std::int64_t place, std::int64_t count, bool is_apart) const {
     dynamic_page<V, I> const page = a.pages[place >> a.shift];
     std::int64_t const offset = place & ((std::int64_t{1} << a.shift) - 1);
-    if (is_apart) { // lists are made ahead of what is computed
+    if (is_apart) { // lists are made before they are computed
       __builtin_prefetch(page.val + offset);
       __builtin_prefetch(page.val + offset + 64 / sizeof(V));
       __builtin_prefetch(page.col + offset);
@@ -33,7 +33,7 @@ struct pool_rows {
     return {page.val + offset, page.col + offset, count, nullptr};
   }
   int cut(std::int64_t i, std::int64_t from, std::int64_t to, piece<V, I>* list) const {
-    if (from == to) { // its place may be behind the last page
+    if (from == to) { // its place may be past the last page
       *list = {};
       return 1;
     }
@@ -68,14 +68,14 @@ struct pending_rows {
   static constexpr int most_pieces = 2;
   std::int64_t rows, entries;
   dynamic_view<V, I> const& a;
-  // Those of the row that was asked for last: rows come in their order, most of them.
+  // The pending entries of the row that was looked up last: most rows come in order.
   std::int64_t group = -1, last = 0;
   I at = 0, end = 0;
 
   std::int64_t row(std::int64_t k) const { return k; }
   std::int64_t in_row(std::int64_t i) const { return a.row_ptr[i + 1] - a.row_ptr[i]; }
   std::int64_t size(std::int64_t i) { return in_row(i) + find(i); }
-  /// The first pending entry of a row becomes `at`; how many there are.
+  /// Sets `at` to the first pending entry of a row; returns how many there are.
   std::int64_t find(std::int64_t i) {
     if (group != i / group_rows || i < last) {
       group = i / group_rows;

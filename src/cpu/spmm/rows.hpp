@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// C = alpha*A*B + beta*C, rows of A one after the other: csr, and rows that are cut into segments.
+// C = alpha*A*B + beta*C, by rows of A: csr, and rows that are cut into segments.
 //
-// A tile of a row of C, up to eight vectors, stays in registers while the entries of the row go by,
-// each a value times a row of B. Rows come as pieces, a run of entries each, in lists. Where there
-// are several tiles a list is one row, which goes through all of them, so that rows of B are read
-// along memory: ms on poisson2d5 1000 with 128 columns, lists of 1, 12 and 50 rows: 144, 226, 249.
-// A B that is not row-major is packed, a tile of columns at a time; C is written wherever it is.
+// A tile of a row of C, up to eight vectors, stays in registers while the row's entries are added,
+// each a value times a row of B. Rows come in lists of pieces; a piece is a run of entries. Where
+// there are several tiles a list is one row, and all its tiles are computed in turn, so that rows
+// of B are read along memory: ms on poisson2d5 1000 with 128 columns, lists of 1, 12 and 50 rows:
+// 144, 226, 249. A B that is not row-major is packed, a tile of columns at a time; C is written
+// wherever it is.
 //
-// Bytes that must move, double with 32-bit indices and w columns: 12 an entry, 4 a row, 8 w a row
-// of B and 8 w a row of C, which is 16 w where C is read. 2 w flops an entry: memory binds where
-// rows of B are used a few times only, and else the loads of B, one for each multiplication.
+// Bytes that must move, double with 32-bit indices and w columns: 12 per entry, 4 per row, 8 w per
+// row of B and 8 w per row of C, which is 16 w where C is read. 2 w flops per entry: memory binds
+// where rows of B are used only a few times, otherwise the loads of B, one per multiplication.
 //
-// A row is summed by one thread in an order that follows from its length and w alone; rows from
-// long_row entries on in pieces that are added in order.
+// A row is summed by one thread in an order that depends on its length and w alone. Rows of
+// long_row entries or more are summed in pieces, which are added in order.
 #pragma once
 #include "kernel/chunks.hpp"
 #include "kernel/simd.hpp"
@@ -28,7 +29,7 @@ constexpr std::int64_t long_row = 8192;
 constexpr std::int64_t long_piece = 4096;
 constexpr int list_pieces = 128;
 constexpr int most_vectors = 8;
-constexpr std::int64_t row_cost = 2; // of a row beside its entries, in entries
+constexpr std::int64_t row_cost = 2; // of a row in addition to its entries, in entries
 
 /// Entries of one row, side by side.
 template <class V, class I>
@@ -54,7 +55,7 @@ struct operands {
   std::size_t b_stride;
   V alpha, beta;
   bool overwrite; // beta is zero
-  bool streams;   // vectors of C go past the cache
+  bool streams;   // vectors of C bypass the cache
   std::size_t c_stride;
 };
 
@@ -63,7 +64,7 @@ using tile_function = void(piece<V, I> const* first, piece<V, I> const* last, op
                            std::int64_t j, std::int64_t columns);
 
 /// Columns [j, j + columns) of C in `vectors` vectors, of which the last may begin within the one
-/// before it. Few vectors are summed up in several sets, since one addition waits for another.
+/// before it. Few vectors are summed in several sets, since an addition waits for the one before.
 template <class D, int vectors, class V, class I>
 HWY_NOINLINE void tile(piece<V, I> const* p, piece<V, I> const* end, operands<V> const& o,
                        std::int64_t j, std::int64_t columns) {
@@ -196,8 +197,8 @@ tile_function<V, I>* whole_tile(std::int64_t vectors) {
   }
 }
 
-/// f(tile, first column, columns) for the tiles of that many columns, of which none but the only
-/// one has fewer than a vector: a tile must not begin within the one before it, or beta would count
+/// Calls f(tile, first column, columns) for the tiles of that many columns. A tile of less than a
+/// vector is the only one: a tile must not begin within the one before it, or beta would be applied
 /// twice there.
 template <class V, class I, class F>
 void each_tile(std::int64_t columns, F const& f) {
@@ -223,10 +224,10 @@ void each_tile(std::int64_t columns, F const& f) {
   }
 }
 
-/// B's columns from j on, `columns` of them, with rows side by side.
+/// Packs `columns` columns of B from j on, row by row.
 template <class V>
 void pack(detail::dense_ref const& b, std::int64_t j, std::int64_t columns, int threads, V* to) {
-  constexpr std::int64_t block = 64; // rows: 16 KiB of a widest tile, which stay in the cache
+  constexpr std::int64_t block = 64; // rows: 16 KiB of the widest tile, which stay in the cache
   auto const rows = static_cast<std::int64_t>(b.rows);
   V const* const from = static_cast<V const*>(b.data) + static_cast<std::size_t>(j) * b.col_stride;
   parallel_for((rows + block - 1) / block, threads, [=](std::int64_t begin, std::int64_t last) {
@@ -249,8 +250,8 @@ constexpr std::int64_t parts_of(std::int64_t entries) {
   return (entries + long_piece - 1) / long_piece;
 }
 
-/// How rows are dealt, and where things lie in the workspace. There is room for as many pieces as
-/// any matrix of so many entries has, since a plan may outlive the pattern that it was made for.
+/// How rows are dealt, and the layout of the workspace. There is room for the most pieces that any
+/// matrix of so many entries has, since a plan may outlive its pattern.
 template <class V>
 struct rows_work {
   std::int64_t chunks;
@@ -315,8 +316,8 @@ void deal_rows(O const* ptr, std::int64_t rows, std::int64_t chunks, std::int64_
 
 /// Rows have: rows, entries; deal(chunks, first), the first of each chunk's rows, by entries;
 /// row(k), the k-th of them; size(i); and cut(i, from, to, list), entries [from, to) of a row as
-/// pieces of it, one at least and most_pieces at most: returns how many. Each thread has its own,
-/// which may know where it was.
+/// pieces of it, one at least and most_pieces at most: returns how many. Each thread has its own
+/// copy, which may keep its position.
 template <class V, class I, class Rows>
 void multiply(V alpha, Rows const& a, detail::dense_ref const& b, V beta,
               detail::dense_ref const& c, plan_view const& p) {

@@ -3,10 +3,10 @@
 // src/cpu/spmv/acsr.cpp:  y = alpha*A*x + beta*y, A in ACSR.
 //
 // A unit of work is a window of rows, bin by bin, or a part of one long row; the parts of a row are
-// added in order. Both depend on the matrix alone, and so do the bits. Of a bin, four rows of one
-// short length go together, others one by one.
-// The transpose is that of csr. Bytes that must move, double with 32-bit indices: 12 an entry, 20 a
-// row (and what of its lines belongs to rows of other bins) and 8 a column.
+// added in order. Both depend on the matrix alone, and so do the bits. In a bin, four rows of one
+// short length are computed together, others one by one. The transpose is that of csr. Bytes that
+// must move, double with 32-bit indices: 12 per entry, 20 per row (and the parts of its cache lines
+// that belong to rows of other bins) and 8 per column.
 #include "tulle/format/acsr.hpp"
 
 #include "cpu/spmv/pieces.hpp"
@@ -17,20 +17,21 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// Steps of the path through rows and entries that a window has: its part of the matrix stays in the
-// second cache while it is gone through bin by bin. In times of csr, two threads: lattice 500000
-// 2.0, rmat 18 16 1.6, circuit 500000 1.6, fem 60000 2.4; each bin of the whole matrix after the
-// other, and nothing asked for ahead of four rows: 2.7, 1.9, 1.8, 2.7. Other sizes: not measured.
+// Steps of the path through rows and entries per window: the window's part of the matrix stays in
+// L2 while its bins are computed in turn. In times of csr, two threads: lattice 500000 2.0, rmat 18
+// 16 1.6, circuit 500000 1.6, fem 60000 2.4; one bin of the whole matrix after the other, and no
+// prefetch before four rows: 2.7, 1.9, 1.8, 2.7. Other sizes: not measured.
 constexpr std::int64_t window_steps = 2 * tile_steps;
-// What dot() asks for lies behind a row in the csr, where rows of other bins are. In bins of rows
-// up to so long the row that comes so many later is asked for instead, all of it. In times of csr,
-// in turns with it, two threads of Zen 4, fem 60000 and rmat 18 16: 1.40, 1.47; so 1.17, 1.38 (4
-// later: 1.24, 1.40; 16: 1.21, 1.37), and 1.13, 1.29 with places found from those of the window
-// before instead of in the whole bin. Others within 4 %: circuit 500000 1.45, lattice 500000 1.68.
+// dot() prefetches what follows a row in the csr, which are rows of other bins. In bins of rows up
+// to this length a later row of the bin is prefetched instead, as a whole. In times of csr, two
+// threads of Zen 4, fem 60000 and rmat 18 16: 1.40, 1.47 without; 1.17, 1.38 with 8 rows ahead (4:
+// 1.24, 1.40; 16: 1.21, 1.37); 1.13, 1.29 when places are found from those of the window before
+// instead of in the whole bin. Others within 4 %: circuit 500000 1.45, lattice 500000 1.68.
 constexpr std::int64_t longest_asked = 128;
 constexpr std::int64_t places_ahead = 8;
 
-/// Parts of tile_steps entries that a row of bin b has at most; those of more than one are long.
+/// The most parts of tile_steps entries that a row of bin b has. Rows of more than one part are
+/// long.
 constexpr std::int64_t parts_of(int b) {
   std::int64_t const most = detail::most_in_bin(b);
   return most <= tile_steps ? 1 : most / tile_steps;
@@ -128,7 +129,7 @@ void bin_rows(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y, bo
         continue;
       }
     }
-    // To the next place at which four may begin.
+    // Up to the next place at which four rows may begin.
     std::int64_t const stop = q + 4 < end ? q + 4 : end;
     for (; q < stop; ++q) {
       I const i = a.bin_row[q];
@@ -152,7 +153,7 @@ void bin_rows(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y, bo
   }
 }
 
-/// The first place of bin b from `lo` on with row i or a later one; quick where it is near.
+/// The first place of bin b from `lo` on with row i or a later one; fast where it is near.
 template <class V, class I, class O>
 std::int64_t place_from(acsr_view<V, I, O> const& a, int b, std::int64_t lo, std::int64_t i) {
   auto const is_before = [&](std::int64_t q) {

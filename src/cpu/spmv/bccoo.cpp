@@ -3,8 +3,8 @@
 // src/cpu/spmv/bccoo.cpp:  y = alpha*A*x + beta*y, A in BCCOO, by runs of one block row, whose ends
 // are bits: block_runs.hpp.
 //
-// Bytes that must move, double with 32-bit indices and 3 x 3 blocks: 8.47 a slot, 8 a row and 8 a
-// column.
+// Bytes that must move, double with 32-bit indices and 3 x 3 blocks: 8.47 per slot, 8 per row and 8
+// per column.
 #include "tulle/format/bccoo.hpp"
 
 #include "cpu/spmv/block_runs.hpp"

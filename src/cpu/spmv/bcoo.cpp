@@ -3,8 +3,8 @@
 // src/cpu/spmv/bcoo.cpp:  y = alpha*A*x + beta*y, A in BCOO, by runs of one block row:
 // block_runs.hpp.
 //
-// Bytes that must move, double with 32-bit indices and 3 x 3 blocks: 8.89 a slot, 8 a row and 8 a
-// column.
+// Bytes that must move, double with 32-bit indices and 3 x 3 blocks: 8.89 per slot, 8 per row and 8
+// per column.
 #include "tulle/format/bcoo.hpp"
 
 #include "cpu/spmv/block_runs.hpp"

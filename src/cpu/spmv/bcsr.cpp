@@ -2,13 +2,13 @@
 
 // src/cpu/spmv/bcsr.cpp:  y = alpha*A*x + beta*y, A in BCSR.
 //
-// A row of a block is a vector times as many x in a row: no gather, and x is loaded once for all
-// rows of a block (Im & Yelick's register blocking). Sums are vectors, folded at the end of a block
-// row. The path through block rows and blocks is cut into tiles as in rows.hpp; a block row that a
-// tile's end cuts is summed in pieces, joined in order when all tiles have ended.
+// A row of a block is a vector times consecutive elements of x: no gather, and x is loaded once for
+// all rows of a block (Im & Yelick's register blocking). Sums are vectors, folded at the end of a
+// block row. The path through block rows and blocks is cut into tiles as in rows.hpp; a block row
+// that a tile's end cuts is summed in pieces, joined in order when all tiles have ended.
 //
-// Bytes that must move, double with 32-bit indices and 3 x 3 blocks: 8.44 a slot, 9.3 a row and 8 a
-// column, so at best 1.42 times csr's bound; with 8 x 8 blocks 1.49 times.
+// Bytes that must move, double with 32-bit indices and 3 x 3 blocks: 8.44 per slot, 9.3 per row and
+// 8 per column, so at best 1.42 times csr's bound; with 8 x 8 blocks 1.49 times.
 //
 // Holes are multiplied: 0 times a finite x adds nothing, and 0 times Inf or NaN shows as a NaN in
 // the sum, whose row is then computed again from the pattern.
@@ -24,7 +24,7 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-constexpr std::int64_t tile_slots = 8192; // a tile's blocks and block rows hold about so many
+constexpr std::int64_t tile_slots = 8192; // slots of a tile's blocks and block rows, approximately
 
 template <class V>
 struct tile_ends {
@@ -47,11 +47,11 @@ struct product {
   V const* x;
   V* y;
   std::int64_t steps; // of the path, a tile
-  std::int64_t ahead; // bytes to prefetch at; 0: not worth it
+  std::int64_t ahead; // prefetch distance in bytes; 0: none
   tile_ends<V>* ends;
 };
 
-/// Blocks::sum where it is not in the way of the loop over block rows.
+/// Blocks::sum, not inlined into the loop over block rows.
 template <class Blocks, class V, class I>
 HWY_NOINLINE void sum_apart(V const* val, I const* col, V const* x, std::int64_t k,
                             std::int64_t end, int h, std::int64_t ahead, V* out) {
@@ -86,13 +86,13 @@ HWY_INLINE void finish(product<V, I, O> const& q, std::int64_t i, int h, V* sum)
   }
 }
 
-/// The same for any height: apart, since its loops grow when they are made part of others.
+/// The same for any height. Not inlined, since the loops of its callers would grow.
 template <class V, class I, class O>
 HWY_NOINLINE void finish_any(product<V, I, O> const& q, std::int64_t i, V* sum) {
   finish(q, i, q.h, sum);
 }
 
-/// One tile, which begins in block row i at block k; leaves them where the next begins.
+/// One tile, which begins in block row i at block k; sets both to where the next tile begins.
 template <class Blocks, int H, class V, class I, class O>
 void run_tile(product<V, I, O> const& q, std::int64_t tile, std::int64_t& i, std::int64_t& k) {
   std::int64_t const end = (tile + 1) * q.steps; // of the path
@@ -147,8 +147,8 @@ struct blocks_layout {
 template <class V, class I, class O>
 using tile_function = void (*)(product<V, I, O> const&, std::int64_t, std::int64_t&, std::int64_t&);
 
-/// f.template of<Blocks, H>() for that shape: usual squares by their own, others by their width and
-/// of any height, H being 0.
+/// Calls f.template of<Blocks, H>() for that shape: usual squares have their own code, others that
+/// of their width, with H == 0 for any height.
 template <class V, class I, class F>
 auto with_blocks(int h, int w, F f) {
   if (h == w)

@@ -2,14 +2,15 @@
 
 // y = alpha*A*x + beta*y, A in BCSR, symmetric. Included by bcsr.cpp.
 //
-// By blocks of block rows, as symmetric.hpp says. A block's rows are loaded once: times x of its
-// columns they add to the sums of its rows, and times x of its rows, added up, to as many y further
-// up. Holes are multiplied, except where x of a block row is not finite; a row whose own sum is NaN
-// is computed again from the pattern.
+// By blocks of block rows, as symmetric.hpp says. A block is loaded once: times x of its columns it
+// adds to the sums of its rows, and its transpose times x of its rows adds to y of its columns.
+// Holes are multiplied, except where x of a block row is not finite; a row whose own sum is NaN is
+// computed again from the pattern.
 //
-// Two threads on Zen 4, times as fast as with all blocks stored, each run by its best: fem 60000,
-// in L3, 0.8 to 2.0 over eleven runs and five of them below 1; fem 300000 1.3 to 1.8 over four. One
-// thread, fem 60000: 1.5. Values prefetched 4 KiB ahead: the same on fem 300000, no other tried.
+// Two threads on Zen 4, speedup over all blocks stored, best times of each run: fem 60000, in L3,
+// 0.8 to 2.0 over eleven runs and five of them below 1; fem 300000 1.3 to 1.8 over four. One
+// thread, fem 60000: 1.5. Prefetching values 4 KiB ahead: the same on fem 300000, other distances
+// not tried.
 #pragma once
 #include "tulle/format/bcsr.hpp"
 
@@ -38,7 +39,7 @@ struct symmetric_blocks {
   }
 };
 
-/// out[0..n) += the first n lanes of v, nothing else being touched.
+/// out[0..n) += the first n lanes of v; nothing else is accessed.
 template <int n, class D, class V>
 HWY_INLINE void add_first(D d, hn::Vec<D> v, V* out) {
   constexpr int lanes = hn::MaxLanes(D());
@@ -75,11 +76,12 @@ HWY_NOINLINE void exact_blocks(symmetric_blocks<V, I, O> const& q, std::int64_t 
   }
 }
 
-/// Block rows [i, end) of N x N blocks, those of a block of their own.
+/// Block rows [i, end) of N x N blocks, which are one block of symmetric.hpp.
 template <int N, class V, class I, class O>
 HWY_NOINLINE void symmetric_block_rows(symmetric_blocks<V, I, O> const& c, std::int64_t i,
                                        std::int64_t end, std::int64_t first_row, V* window) {
-  symmetric_blocks<V, I, O> const q = c; // a store to y might change c, for all the compiler knows
+  // A copy: the compiler cannot rule out that a store to y changes c
+  symmetric_blocks<V, I, O> const q = c;
   using row = row_of<V, N>;
   typename row::full_tag const full_d;
   typename row::rest_tag const rest_d;

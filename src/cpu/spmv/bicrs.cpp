@@ -2,8 +2,8 @@
 
 // src/cpu/spmv/bicrs.cpp:  y = alpha*A*x + beta*y, A in BICRS.
 //
-// Part by part, entry after entry: bicrs_parts.hpp. Bytes that must move, double with 32-bit
-// indices: 12 an entry, 4 where the row changes, 8 a row and 8 a column.
+// Entries of one part after the other: bicrs_parts.hpp. Bytes that must move, double with 32-bit
+// indices: 12 per entry, 4 where the row changes, 8 per row and 8 per column.
 #include "tulle/format/bicrs.hpp"
 
 #include "cpu/spmv/bicrs_parts.hpp"

@@ -4,9 +4,9 @@
 // vbicrs.
 //
 // A thread takes a part and adds its entries to sums of its own, one for each row, which stay in
-// its second cache (Yzelman's thread-local output vectors, sec. I-C); then they go to y. Parts
-// depend on the matrix alone, so the bits do not depend on the number of threads. The transpose
-// scatters parts: scatter.hpp.
+// its L2 cache (Yzelman's thread-local output vectors, sec. I-C); then they go to y. Parts depend
+// on the matrix alone, so the bits do not depend on the number of threads. The transpose scatters
+// parts: scatter.hpp.
 #pragma once
 #include "cpu/spmv/scatter.hpp"
 #include "kernel/chunks.hpp"
@@ -16,20 +16,20 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// In val, a quarter of it in col. ms of vbicrs on banded 300000 15, one thread, with 2048, 4096,
-// 6144: 4.07, 3.89, 3.85; on poisson3d27 60 2.62, 2.54, 2.50.
+// Prefetch distance in val, a quarter of it in col. ms of vbicrs on banded 300000 15, one thread,
+// with 2048, 4096, 6144: 4.07, 3.89, 3.85; on poisson3d27 60 2.62, 2.54, 2.50.
 constexpr int ahead_bytes = 6144;
 
-/// Entries [k, end) by algorithm 1 of the paper, four at a time where they are of one row: the
-/// columns follow each other, the sums do not. Columns are sums of U; from `limit` on, the row is
-/// another. (By vectors, 16-bit columns as prefix sums in eight lanes, rows of 31 and 60 took 1.5
-/// to 2 times as long: where a row ends, all of it must be begun anew.)
+/// Entries [k, end) by algorithm 1 of the paper, four at a time where they are of one row: a column
+/// depends on the one before, the sums do not. Columns are sums modulo U; from `limit` on, the row
+/// changes. (With vectors, 16-bit columns as prefix sums in eight lanes, rows of 31 and 60 took 1.5
+/// to 2 times as long, since the prefix sum restarts at a row's end.)
 template <class U, class V, class Delta>
 HWY_INLINE void add_increments(Delta const* col, V const* val, Delta const* jump, std::int64_t k,
                                std::int64_t end, U limit, V const* x, V* sum) {
   std::int64_t i = *jump++;
   U j = static_cast<U>(col[k]);
-  for (;;) { // a row, or what of it comes next
+  for (;;) { // a row, or the next piece of it
     V s0{}, s1{}, s2{}, s3{};
     while (k + 4 < end) {
       U const j1 = static_cast<U>(j + static_cast<U>(col[k + 1]));
@@ -62,7 +62,7 @@ HWY_INLINE void add_increments(Delta const* col, V const* val, Delta const* jump
   }
 }
 
-/// Where things lie in the workspace: a share a thread, then `sums` of each.
+/// Layout of the workspace: one share per thread, then `sums` of each.
 template <class V>
 struct parts_layout {
   std::size_t sums; // of a thread
@@ -74,7 +74,7 @@ struct parts_layout {
         bytes(at + static_cast<std::size_t>(threads) * sums * sizeof(V)) {}
 };
 
-/// info[0]: rows of the longest part. `copies` of its sums are wanted.
+/// info[0]: rows of the longest part. `copies`: sets of its sums.
 template <class View>
 std::size_t prepare_parts(View const& a, int copies, plan_view& p) {
   using V = typename View::value;
@@ -97,8 +97,7 @@ std::size_t prepare_parts(View const& a, int copies, plan_view& p) {
   return parts_layout<V>(longest, copies, p.threads).bytes;
 }
 
-/// add(part, sum) adds the entries of a part times x to sums that are 0, of which there are
-/// `copies`.
+/// add(part, sum) adds the entries of a part times x to `copies` sets of sums, which are 0 before.
 template <class V, class View, class Add>
 void multiply_parts(V alpha, View const& a, V const* x, V beta, V* y, int copies,
                     plan_view const& p, Add add) {

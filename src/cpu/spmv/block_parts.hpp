@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What bcsr, bcoo and bccoo do with the blocks of one block row, however that is named: sums by
-// functions that are compiled with bcsr.cpp, ends of x and val that whole loads may not pass,
-// holes, and the transpose.
+// What bcsr, bcoo and bccoo do with the blocks of one block row, however they store its number:
+// sums, by functions that are compiled with bcsr.cpp; the limits of whole loads from x and val;
+// holes; and the transpose.
 #pragma once
 #include "tulle/core/types.def"
 #include "tulle/format/bcsr.hpp"
@@ -24,7 +24,7 @@ using sum_function = void (*)(V const*, I const*, V const*, std::int64_t, std::i
 HWY_INLINE std::int64_t last_safe_column(std::int64_t cols, int reach, int w) {
   return cols < reach ? -1 : (cols - reach) / w;
 }
-/// Up to where blocks [k, end) of a block row may be summed by whole loads.
+/// The end of those of blocks [k, end) that may be summed with whole loads.
 template <class I>
 HWY_INLINE std::int64_t safe_end(I const* col, std::int64_t k, std::int64_t end,
                                  std::int64_t blocks, std::int64_t last_col) {
@@ -33,7 +33,7 @@ HWY_INLINE std::int64_t safe_end(I const* col, std::int64_t k, std::int64_t end,
     --end;
   return end;
 }
-/// The blocks behind it, added to out: the same sums on copies, zeros behind them.
+/// Adds the remaining blocks to out: the same sums, on copies that are followed by zeros.
 template <class V, class I>
 HWY_NOINLINE void add_copied(V const* all, I const* col, V const* from, std::int64_t cols,
                              std::int64_t k, std::int64_t end, int h, int w,
@@ -99,9 +99,8 @@ std::size_t prepare_block_scatter(View const& a, plan_view& p) {
 
 } // namespace
 
-// As compiled with bcsr.cpp, once: the sums of blocks of that shape, and what they reach; and
-// blocks [k, end) of block row i, each transposed, times x, added to out, without a look at
-// block_ptr.
+// Compiled once, with bcsr.cpp: the sums of blocks of that shape, and how far they read x; and
+// blocks [k, end) of block row i, each transposed, times x, added to out. block_ptr is not read.
 #define TULLE_BLOCKS(tag, V, I, O)                                                                 \
   void find_block_sum(int h, int w, sum_function<V, I>& sum, int& reach);                          \
   void scatter_blocks(bcsr_view<V, I, O> const& a, std::int64_t i, std::int64_t k,                 \

@@ -4,8 +4,8 @@
 //
 // Blocks are cut into tiles of a fixed number. A tile sums its runs of one block row; a block row
 // that a tile's end cuts is summed in pieces, joined in order when all tiles have ended. The tile
-// in which a block row ends has the empty ones behind it, too. Sums of a run are a call of a
-// function that bcsr.cpp has for its shape.
+// in which a block row ends also sets the empty block rows after it. Runs are summed by the
+// functions of bcsr.cpp for the shape.
 #pragma once
 #include "cpu/spmv/block_parts.hpp"
 #include "cpu/spmv/rows.hpp"
@@ -17,7 +17,7 @@ constexpr std::int64_t run_slots = 8192; // of a tile; as tile_steps in rows.hpp
 
 template <class V>
 struct run_ends {
-  std::int64_t head_end; // block behind the run that was open when the tile began; -1: none
+  std::int64_t head_end; // first block after the run that was open when the tile began; -1: none
   bool head_done;        // the tile ended it
   bool has_tail;         // the tile began a run that it did not end
   V head[side], tail[side];
@@ -30,7 +30,7 @@ struct runs_layout {
   template <class View>
   runs_layout(View const& a, int threads) : blocks(run_slots / (a.height * a.width)) {
     tiles = (a.blocks + blocks - 1) / blocks;
-    tiles = tiles > 0 ? tiles : 1; // rows without entries are a tile's work too
+    tiles = tiles > 0 ? tiles : 1; // a tile also sets the rows without entries
     chunks = tiles < threads * chunks_per_thread ? tiles : threads * chunks_per_thread;
     shares_at =
         (static_cast<std::size_t>(tiles) * sizeof(run_ends<typename View::value>) + 63) / 64 * 64;
@@ -38,8 +38,8 @@ struct runs_layout {
   }
 };
 
-/// Rows names block rows: of(k) is that of block k, ends(k) where it is its last, run_end(k, end)
-/// the block behind its last one, or `end`.
+/// Rows names block rows: of(k) is that of block k, ends(k) says whether k is its last block,
+/// run_end(k, end) is the block after its last one, or `end`.
 template <class View, class Rows, bool single>
 struct run_product {
   using V = typename View::value;
@@ -62,7 +62,7 @@ struct run_product {
         out[0] = dot(a.val, a.block_col, x, k, end, ahead);
         return;
       }
-      V s{}; // as dot(), without the call
+      V s{}; // like dot(), without the call
       for (; k < end; ++k)
         s = mul_add(a.val[k], x[a.block_col[k]], s);
       out[0] = s;
@@ -151,7 +151,7 @@ void multiply_runs_of(V alpha, View const& a, Rows const& rows, V const* x, V be
   chunk_queue queue(reinterpret_cast<share*>(static_cast<char*>(p.work) + layout.shares_at),
                     p.threads, layout.chunks);
   parallel(p.threads, [&](int t) {
-    auto const mine = q; // its numbers in registers, whatever is written to y
+    auto const mine = q; // a copy, so that its members stay in registers while y is written
     for (std::int64_t c; (c = queue.take(t)) >= 0;)
       for (std::int64_t tile = layout.tiles * c / layout.chunks;
            tile < layout.tiles * (c + 1) / layout.chunks; ++tile) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Sums over the blocks of one block row, each times its part of x. A block's values lie row by row;
-// a row is a vector or two, times as many x that lie together. `sum` of each struct here:
-// out[0..height) = blocks [k, end) times x, up to `reach` values of x from a block's first column
-// on, and up to 7 values of val behind the last block, being read; values are prefetched `ahead`.
+// a row is one or two vectors, times consecutive elements of x. `sum` of each struct here:
+// out[0..height) = blocks [k, end) times x. Up to `reach` values of x are read from a block's first
+// column on, and up to 7 values of val after the last block; values are prefetched `ahead` bytes
+// ahead.
 #pragma once
 #include "cpu/spmv/block_parts.hpp"
 
@@ -16,8 +17,8 @@ constexpr int power_of_two_from(int n) {
 template <class V>
 constexpr int most_lanes = HWY_MAX_BYTES / sizeof(V) < side ? HWY_MAX_BYTES / sizeof(V) : side;
 
-/// How n values that lie together go into vectors: `full` of `lanes`, then one of `rest_lanes` with
-/// `rest` values in it; its other lanes load what follows and are never looked at.
+/// How n consecutive values are split into vectors: `full` of `lanes`, then one of `rest_lanes`
+/// with `rest` values in it; its other lanes load what follows and are not used.
 template <class V, int n>
 struct row_of {
   static constexpr int lanes = most_lanes<V>;
@@ -29,7 +30,7 @@ struct row_of {
   using rest_tag = hn::FixedTag<V, rest_lanes>;
 };
 
-/// Sums of one row of a block in two vectors, one of which may not be there.
+/// Sums of one row of a block in two vectors, one of which may be missing.
 template <class V, int W>
 struct row_sum {
   using row = row_of<V, W>;
@@ -81,7 +82,7 @@ struct x_of {
   }
 };
 
-/// Blocks of H x W, both known.
+/// Blocks of H x W, both known to the compiler.
 template <int H, int W, class V, class I>
 struct blocks_of {
   static constexpr int reach = row_of<V, W>::reach;
@@ -119,7 +120,7 @@ struct blocks_of {
   }
 };
 
-/// 2 x 2 where a block fills a vector: x twice beside each other.
+/// 2 x 2 where a block fills a vector: x is loaded twice, side by side.
 template <class V, class I>
 struct pairs_of {
   static constexpr int reach = 2;

@@ -3,11 +3,11 @@
 // src/cpu/spmv/brc.cpp:  y = alpha*A*x + beta*y, A in BRC.
 //
 // A lane is a row: a block's columns are added to the sums of its rows, a few at a time
-// (columns.hpp). Blocks of the first level store to y, and their sums are all of most rows; those
-// of later levels leave theirs, which are added to y in order when all have ended. So the bits
-// depend on the matrix alone. Padding is as in ell: a sum that is NaN is taken again. The transpose
-// scatters blocks: scatter.hpp. Bytes that must move, double with 32-bit indices: 12 a slot, 12 a
-// row and 8 a column.
+// (columns.hpp). Blocks of the first level store to y, which completes most rows. Blocks of later
+// levels leave their sums, which are added to y in order when all have ended, so the bits depend on
+// the matrix alone. Padding is as in ell: a sum that is NaN is computed again. The transpose
+// scatters blocks: scatter.hpp. Bytes that must move, double with 32-bit indices: 12 per slot, 12
+// per row and 8 per column.
 #include "tulle/format/brc.hpp"
 
 #include "cpu/spmv/columns.hpp"

@@ -3,11 +3,11 @@
 // src/cpu/spmv/bsell.cpp:  y = alpha*A*x + beta*y, A in BSELL.
 //
 // A slice's block rows are lanes: x of each block is gathered once for all rows of the block, and
-// values come lane after lane, in pairs where blocks go by fours. Usual squares keep their sums in
-// registers, others in L1. A block row is one thread's, so bits do not depend on their number. The
-// layout is made for GPUs; here bcsr, which needs no gather, is ahead.
+// values are stored lane after lane, in pairs where blocks come in fours. Usual squares keep their
+// sums in registers, others in L1. A block row is computed by one thread, so the bits do not depend
+// on their number. The layout is made for GPUs; on a CPU bcsr, which needs no gather, is faster.
 //
-// Bytes that must move, double with 3 x 3 blocks: 74 a block, where csr has 108.
+// Bytes that must move, double with 3 x 3 blocks: 74 per block, where csr has 108.
 //
 // Holes and padding are multiplied: 0 times a finite x adds nothing, and 0 times Inf or NaN shows
 // as a NaN in the sum, whose row is then computed again from the entries.
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int side = 8;    // of a block, at most
 constexpr int lanes = 64;  // of a slice, at most
-constexpr int pieces = 16; // of the slices, a thread: what it takes at a time
+constexpr int pieces = 16; // per thread, of the slices: what it takes at a time
 
 template <class V, class I, class O>
 struct product {
@@ -72,7 +72,7 @@ HWY_INLINE void gather(product<V, I, O> const& q, std::size_t slice, std::size_t
   }
 }
 
-/// y of the block row that is r in its slice; row s has sum[s * stride].
+/// Sets y of the block row at place r of its slice; row s has sum[s * stride].
 template <class V, class I, class O>
 HWY_INLINE void finish(product<V, I, O> const& q, std::size_t slice, std::size_t r, V const* sum,
                        int stride) {
@@ -88,7 +88,7 @@ HWY_INLINE void finish(product<V, I, O> const& q, std::size_t slice, std::size_t
   }
 }
 
-/// One slice of S x S blocks, as many lanes at a time as a vector has.
+/// One slice of S x S blocks, a vector of lanes at a time.
 template <int S, class V, class I, class O>
 void run_square(product<V, I, O> const& q, std::size_t slice) {
   using D = hn::CappedTag<V, 8>;
@@ -144,7 +144,7 @@ void run_square(product<V, I, O> const& q, std::size_t slice) {
   }
 }
 
-/// One slice of any blocks.
+/// One slice of blocks of any shape.
 template <class V, class I, class O>
 void run_slice(product<V, I, O> const& q, std::size_t slice) {
   bsell_view<V, I, O> const& a = q.a;
@@ -210,7 +210,7 @@ void multiply(product<V, I, O> const& q, plan_view const& p) {
                 [&](std::int64_t s, int) { run(q, static_cast<std::size_t>(s)); });
 }
 
-/// f(row, column, value) for each entry of slices [begin, end).
+/// Calls f(row, column, value) for each entry of slices [begin, end).
 template <class V, class I, class O, class F>
 HWY_INLINE void walk_slices(bsell_view<V, I, O> const& a, std::int64_t begin, std::int64_t end,
                             F f) {

@@ -2,10 +2,10 @@
 
 // src/cpu/spmv/cbicrs.cpp:  y = alpha*A*x + beta*y, A in CBICRS.
 //
-// Part by part, block by block, entry after entry: bicrs_parts.hpp. Where few entries of a row lie
-// in a block, without a branch: a block is a power of two, so the bit above the column says whether
-// the row changes. Bytes that must move, double
-// with 32-bit indices: 10 an entry, 2 a row of a block, 8 a row and 8 a column.
+// Parts, blocks and entries in order: bicrs_parts.hpp. Where a block has few entries per row the
+// loop has no branch: the side of a block is a power of two, so the bit above the column says
+// whether the row changes. Bytes that must move, double with 32-bit indices: 10 per entry, 2 per
+// row of a block, 8 per row and 8 per column.
 #include "tulle/format/cbicrs.hpp"
 
 #include "cpu/spmv/bicrs_parts.hpp"
@@ -14,9 +14,9 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// Entries a row of a block, on average, below which there is no branch. ms on circuit 200000, one
-// thread, which has 2.7: 4.2 so, 5.5 with one; on lattice and poisson2d5, which have more, 4.0 and
-// 2.6, 15 and 6.5.
+// Below this many entries per row of a block, on average, the loop has no branch. ms without and
+// with the branch, one thread: circuit 200000, which has 2.7 entries, 4.2, 5.5; lattice and
+// poisson2d5, which have more, 15, 4.0 and 6.5, 2.6.
 constexpr std::int64_t branch_from = 3;
 
 template <class V, class I, class O>
@@ -38,7 +38,7 @@ HWY_INLINE void add_entries(std::int16_t const* col, V const* val, std::int16_t 
     j += col[k];
     int const changes = j >> shift; // 0 or 1
     j &= mask;
-    i += jump[changes - 1] & -changes; // the one before, where there may be none to come
+    i += jump[changes - 1] & -changes; // the last one again: there may be no next one
     jump += changes;
   }
 }

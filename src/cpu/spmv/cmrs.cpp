@@ -2,14 +2,14 @@
 
 // src/cpu/spmv/cmrs.cpp:  y = alpha*A*x + beta*y, A in CMRS.
 //
-// Koza et al., 2014, alg. 1, with a thread for a warp and `lanes` sums a row for its 32: slots add
-// to the sums of their rows in turn, so that neighbours of one row do not wait for one another, and
-// the sums are added up at the strip's end. How long rows are is never asked. Padded strips take
-// sums modulo what their layout allows (sec. 6.7); padding is multiplied, and where that shows, as
-// NaN, the strip is taken again without it.
+// Koza et al., 2014, alg. 1, with a thread in place of a warp and `lanes` sums per row in place of
+// 32: slots add to the sums of their rows in turn, so that neighbours of one row do not wait for
+// one another, and the sums are added up at the strip's end. The lengths of rows are not read.
+// Padded strips have as many sums as their layout allows (sec. 6.7); padding is multiplied, and
+// where that gives NaN, the strip is computed again without it.
 //
 // Strips are dealt to threads as strips.hpp does. Bytes that must move, double with 32-bit indices:
-// 12 a slot, 8 + 4 / height a row and 8 a column, 2 flops a slot.
+// 12 per slot, 8 + 4 / height per row and 8 per column, 2 flops per slot.
 #include "tulle/format/cmrs.hpp"
 
 #include "cpu/spmv/scatter.hpp"
@@ -19,10 +19,11 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// Bytes in val to prefetch at, half of it in col, as in rows.hpp; 0 where entries come from the
-// caches. A loop of its own there: .97 of the time of fem 1000, and twice the code.
+// Prefetch distance in val in bytes, half of it in col, as in rows.hpp; 0 where entries come from
+// the caches. A separate loop without prefetches for that case: .97 of the time of fem 1000, and
+// twice the code.
 constexpr int strip_ahead = 4096;
-constexpr int group = 8; // slots a turn of the loop
+constexpr int group = 8; // slots per turn of the loop
 
 /// A column word: the column, and the row in its strip.
 template <class I>
@@ -31,7 +32,7 @@ struct column_word {
   U word;
   HWY_INLINE std::size_t row(U mask) const { return word & mask; }
   template <bool padded>
-  HWY_INLINE std::size_t column(int bits) const { // without the sign, which marks padding
+  HWY_INLINE std::size_t column(int bits) const { // without the sign bit, which marks padding
     return padded ? (word << 1) >> (bits + 1) : word >> bits;
   }
 };
@@ -44,11 +45,12 @@ struct strip_reader {
   V const* x;
   int bits;
   int height;
-  int ahead; // bytes in val to prefetch at; 0: entries come from the caches
+  int ahead; // prefetch distance in val, bytes; 0: entries come from the caches
 
   std::int64_t sums() const { return most_sums; }
 
-  /// Adds slot k to sum `lane` of its row. Sums of a lane lie together: the row alone is the index.
+  /// Adds slot k to sum `lane` of its row. Sums of a lane are contiguous, so the row alone is the
+  /// index.
   HWY_INLINE void add(V* sums, std::int64_t k, int lane) const {
     column_word<I> const w{static_cast<hwy::MakeUnsigned<I>>(col[k])};
     V* const s = sums + lane * most_rows + w.row(static_cast<hwy::MakeUnsigned<I>>(height - 1));
@@ -57,7 +59,7 @@ struct strip_reader {
 
   /// Adds slots [k, end), to lanes in turn.
   HWY_INLINE void add_all(V* HWY_RESTRICT sums, std::int64_t k, std::int64_t end) const {
-    int const ahead = this->ahead; // stores to sums might be to it
+    int const ahead = this->ahead; // a copy: stores to sums might change it
     for (; k + group <= end; k += group) {
       for (std::size_t line = 0; line < group * sizeof(V); line += 64)
         __builtin_prefetch(reinterpret_cast<char const*>(val + k) + ahead + line);
@@ -70,14 +72,14 @@ struct strip_reader {
       add(sums, k, lane % lanes);
   }
 
-  /// The same with padding left out, where a product with it has shown.
+  /// The same without padding, for where a product with padding gave NaN.
   HWY_NOINLINE void add_exact(V* sums, std::int64_t k, std::int64_t end) const {
     for (int lane = 0; k < end; ++k, ++lane)
       if (col[k] >= 0)
         add(sums, k, lane % lanes);
   }
 
-  /// The sums of rows, and zeros where they were.
+  /// Adds up the sums of rows, and clears them.
   HWY_INLINE void reduce(V* HWY_RESTRICT sums, V* HWY_RESTRICT out) const {
     for (int r = 0; r < height; ++r) {
       V* const s = sums + r;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Columns of entries side by side, an entry a row, added to the sums of many rows: ell and hyb, the
-// jds family.
+// Adds columns of entries, one entry per row, to the sums of many rows: ell, hyb and the jds
+// family.
 #pragma once
 #include "kernel/simd.hpp"
 
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// Rows of a strip: long enough that the hardware sees streams, short enough that their sums stay in
-// the first cache. ms on poisson3d27:60 and fem:60000, one thread, busy machine: all columns with
-// the sums in registers 8.5, 8.2; strips of 256 5.2, 4.9; 1024 4.1, 4.2; 2048 3.7, 3.9;
-// 8192 4.3, 4.2.
+// Rows of a strip: long enough for the hardware prefetcher to see streams, short enough for the
+// sums to stay in L1. ms on poisson3d27:60 and fem:60000, one thread, busy machine: all columns
+// with the sums in registers 8.5, 8.2; strips of 256 5.2, 4.9; 1024 4.1, 4.2; 2048 3.7, 3.9; 8192
+// 4.3, 4.2.
 constexpr std::int64_t strip_rows = 2048;
-// Columns that are added to the sums together. 2: 1.1 to 1.4 times as long.
+// Columns added to the sums in one pass. 2: 1.1 to 1.4 times as long.
 constexpr int columns_at_once = 4;
-// Ahead in each column; 0 where entries come from the caches. The same rows of the next columns
-// instead: 1.1 times as long; 128, 256: no faster.
+// Prefetch distance in each column; 0 where entries come from the caches. Prefetching the same rows
+// of the next columns instead: 1.1 times as long; 128, 256: no faster.
 constexpr int rows_ahead = 64;
 
 /// Adds `columns` columns, column j from from[j] on, to the sums of n rows, a multiple of two
@@ -32,7 +32,7 @@ HWY_NOINLINE void add_known_columns(V const* v, I const* c, std::int64_t const* 
     else
       return gather_loads(d, x, index);
   };
-  std::int64_t begin[columns]; // stores to sum might be to from
+  std::int64_t begin[columns]; // a copy: stores to sum might change from
   for (int j = 0; j < columns; ++j)
     begin[j] = from[j];
   for (std::int64_t r = 0; r < n; r += 2 * lanes) {
@@ -71,7 +71,7 @@ HWY_INLINE void add_columns(int columns, V const* v, I const* c, std::int64_t co
   }
 }
 
-/// Sums that are NaN, which padding may have made so, again by exact(r).
+/// Computes sums that are NaN, possibly by padding, again by exact(r).
 template <class V, class Exact>
 HWY_INLINE void repair(V* sum, std::int64_t n, Exact exact) {
   hn::ScalableTag<V> const d;

@@ -4,7 +4,7 @@
 //
 // Entries in row order: runs of equal rows are summed, tiles of entries dealt to threads; a run
 // that a tile's end cuts adds its pieces in order. Entries in any other order: scatter.hpp. The
-// transpose swaps the two index arrays and is the same.
+// transpose is the same with the two index arrays swapped.
 #include "tulle/format/coo.hpp"
 
 #include "cpu/spmv/rows.hpp"
@@ -23,7 +23,7 @@ std::size_t prepare(coo_view<V, I, O> const& a, plan_view& p) {
   std::int64_t const nnz = a.nnz;
   int unsorted = 0;
   parallel_for(nnz, p.threads, [&](std::int64_t begin, std::int64_t end) {
-    int here = 0; // no branch an entry
+    int here = 0; // no branch per entry
     for (std::int64_t k = begin > 0 ? begin : 1; k < end; ++k)
       here |= target[k] < target[k - 1];
     if (here)

@@ -2,8 +2,8 @@
 
 // src/cpu/spmv/csc.cpp:  y = alpha*A*x + beta*y, A in CSC.
 //
-// By scatter.hpp: each column adds to scattered y. The transpose has its entries together and goes
-// by rows.hpp.
+// By scatter.hpp: each column adds to scattered elements of y. The transpose is computed by
+// rows.hpp, since the entries of each y are contiguous.
 #include "tulle/format/csc.hpp"
 
 #include "cpu/spmv/rows.hpp"

@@ -2,9 +2,9 @@
 
 // src/cpu/spmv/csr.cpp:  y = alpha*A*x + beta*y, A in CSR.
 //
-// By rows.hpp, merge.hpp or segments.hpp, as the method says, or else as suits the matrix; the
-// transpose by scatter.hpp. Bytes that must move, double with 32-bit indices: 12 an entry, 12 a row
-// and 8 a column; 2 flops an entry, so memory binds.
+// By rows.hpp, merge.hpp or segments.hpp: the method that is asked for, or the one that suits the
+// matrix. The transpose by scatter.hpp. Bytes that must move, double with 32-bit indices: 12 per
+// entry, 12 per row and 8 per column; 2 flops per entry, so memory binds.
 #include "tulle/format/csr.hpp"
 
 #include "cpu/spmv/merge.hpp"

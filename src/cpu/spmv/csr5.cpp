@@ -14,8 +14,8 @@
 // that a block shares with its neighbours; they are joined in order when all have ended. So the
 // bits do not depend on the number of threads.
 //
-// Bytes that must move, double with 32-bit indices: 12 an entry, 4 for each sigma entries, 8 a row
-// and 8 a column; row_ptr is not read but for the last tile. 2 flops an entry, so memory binds.
+// Bytes that must move, double with 32-bit indices: 12 per entry, 4 per sigma entries, 8 per row
+// and 8 per column; row_ptr is read for the last tile only. 2 flops per entry, so memory binds.
 #include "tulle/format/csr5.hpp"
 
 #include "cpu/spmv/rows.hpp"
@@ -34,8 +34,8 @@ template <class V>
 struct block_end {
   V head;             // of the row that was open when the block began
   V tail;             // of the row that is open at its end, where that began in it
-  bool begins_inside; // a row was open at its beginning,
-  bool is_inside;     // and is at its end
+  bool begins_inside; // a row was open at the block's beginning
+  bool is_inside;     // a row that began before the block is open at its end
 };
 
 template <class V>
@@ -52,7 +52,7 @@ struct blocks_layout {
     blocks = blocks > 0 ? blocks : 1;
     chunks = blocks < threads * chunks_per_thread ? blocks : threads * chunks_per_thread;
   }
-  /// The most blocks for any omega and sigma, so that the workspace does for all of them.
+  /// The most blocks for any omega and sigma, so that the workspace suffices for all of them.
   static std::int64_t most_blocks(std::int64_t nnz) { return nnz / (block_entries / 2) + 1; }
   static std::size_t shares_at(std::int64_t nnz) {
     return (static_cast<std::size_t>(most_blocks(nnz)) * sizeof(block_end<V>) + 63) / 64 * 64;
@@ -82,8 +82,8 @@ struct product {
   int bits;       // before the flags
   int group;      // lanes whose flags make up a word of 64 bits
   std::int64_t entries;
-  // Where the sum of the segment that ends before entry q of a group lies, from the group's first
-  // lane. Beside it in each thread: the sums.
+  // Where the sum of the segment that ends before entry q of a group is, counted from the group's
+  // first lane. Each thread has its own sums.
   std::uint16_t end_at[64];
 
   static constexpr int sign = 8 * sizeof(I) - 1;
@@ -108,7 +108,7 @@ struct product {
   }
 };
 
-/// Lanes to a vector: the set's, or as many as a tile has.
+/// Lanes of a vector: those of the instruction set, or as many as a tile has.
 template <int omega, class V>
 using lanes_of = hn::FixedTag<
     V, omega * sizeof(V) < HWY_MAX_BYTES ? omega : static_cast<int>(HWY_MAX_BYTES / sizeof(V))>;
@@ -121,9 +121,9 @@ HWY_INLINE hn::Vec<D> gathered(D d, V const* x, I const* index) {
     return gather_loads(d, x, index);
 }
 
-/// The lines that the step so many bytes ahead will read, spread over the steps: all of a tile's at
-/// its beginning took 1.2 times as long on fem, 1.3 times on rmat 18. With 0, those that are read
-/// now anyway.
+/// Prefetches the lines of the step `ahead` bytes later, spread over the steps. Prefetching all
+/// lines of a tile at its beginning took 1.2 times as long on fem, 1.3 times on rmat 18. With 0 it
+/// touches the lines that are read now anyway.
 template <int omega, class V, class I>
 HWY_INLINE void prefetch(int j, V const* val, I const* col, int ahead) {
   constexpr std::size_t val_bytes = omega * sizeof(V);
@@ -167,7 +167,7 @@ HWY_INLINE V tile_dot(V const* val, I const* col, V const* x, std::int64_t entri
   }
 }
 
-/// sums[(j + 1) * omega + i]: of lane i from the last flag up to step j.
+/// sums[(j + 1) * omega + i]: the sum of lane i from its last flag up to step j.
 template <int omega, int steps, class V, class I>
 HWY_INLINE void tile_sums(V const* val, I const* col, V const* x, std::uint32_t const* desc,
                           int bits, int lanes, int sigma, int ahead, V* sums) {
@@ -220,6 +220,35 @@ struct tile_state {
   V head;
 };
 
+/// Adds the pieces of rows that begin in one lane and end in another: what is open at the end of a
+/// lane goes to where the first row to begin in the next lanes ends it. Row 0 of the sums takes it
+/// where a lane begins with a flag. ends: of segments, in the order of csr, the first entry
+/// highest. Returns what is open at the tile's end.
+template <int omega, int steps, class V, class I, class O>
+HWY_INLINE V join_lanes(product<V, I, O> const& m, std::uint32_t const* desc, int bits, V carry,
+                        V* sums, std::uint64_t (&ends)[most_groups]) {
+  int const lanes = omega ? omega : m.a.omega;
+  int const sigma = steps ? steps : m.a.sigma;
+  int const group = steps ? (steps > 16 ? 2 : 4) : m.group;
+  std::uint32_t const sentinel = 1u << (31 - sigma);
+  int const groups = lanes / group;
+  for (int g = 0, i = 0; g < groups; ++g) {
+    std::uint64_t e = 0;
+    for (int l = 0; l < group; ++l, ++i) {
+      std::uint32_t flags = desc[i] << bits;
+      if (i == 0)
+        flags &= 0x7fffffffu; // it ends no segment of this tile
+      e |= static_cast<std::uint64_t>(flags) << 32 >> (l * sigma);
+      V* const at = sums + __builtin_clz(flags | sentinel) * lanes + i;
+      V const last = sums[sigma * lanes + i];
+      *at = *at + carry;
+      carry = flags != 0 ? last : last + carry; // by masks instead: 1.1 times as long
+    }
+    ends[g] = e;
+  }
+  return carry;
+}
+
 template <int omega, int steps, class V, class I, class O>
 HWY_NOINLINE void multiply_tiles(product<V, I, O> const& m, std::int64_t begin, std::int64_t end,
                                  tile_state<V>& state, V* sums) {
@@ -229,13 +258,12 @@ HWY_NOINLINE void multiply_tiles(product<V, I, O> const& m, std::int64_t begin, 
   int const bits = m.bits;
   int const group = steps ? (steps > 16 ? 2 : 4) : m.group;
   int const groups = lanes / group;
-  // Copies, since a store to y might change what m holds, for all the compiler knows.
+  // Copies: the compiler cannot rule out that a store to y changes m.
   V const alpha = m.alpha;
   V const beta = m.beta;
   bool const overwrite = m.overwrite;
   V const* const x = m.x;
   std::uint16_t const* const end_at = m.end_at;
-  std::uint32_t const sentinel = 1u << (31 - sigma);
   V open = state.open;
   bool foreign = state.foreign;
   std::int64_t next = m.row_of(begin);
@@ -256,25 +284,8 @@ HWY_NOINLINE void multiply_tiles(product<V, I, O> const& m, std::int64_t begin, 
 
     std::uint32_t const* const desc = m.a.tile_desc + t * lanes;
     tile_sums<omega, steps>(val, col, x, desc, bits, lanes, sigma, m.ahead, sums);
-    // The pieces of rows that begin in one lane and end in another: what is open at the end of a
-    // lane goes to where the first row to begin in the next lanes ends it. Row 0 of the sums takes
-    // what a lane that begins with a flag does not.
-    std::uint64_t ends[most_groups]; // of segments, in the order of csr, the first entry highest
-    V carry = open;
-    for (int g = 0, i = 0; g < groups; ++g) {
-      std::uint64_t e = 0;
-      for (int l = 0; l < group; ++l, ++i) {
-        std::uint32_t flags = desc[i] << bits;
-        if (i == 0)
-          flags &= 0x7fffffffu; // ends nothing in this tile
-        e |= static_cast<std::uint64_t>(flags) << 32 >> (l * sigma);
-        V* const at = sums + __builtin_clz(flags | sentinel) * lanes + i;
-        V const last = sums[sigma * lanes + i];
-        *at = *at + carry;
-        carry = flags != 0 ? last : last + carry; // by masks instead: 1.1 times as long
-      }
-      ends[g] = e;
-    }
+    std::uint64_t ends[most_groups];
+    V const carry = join_lanes<omega, steps>(m, desc, bits, open, sums, ends);
 
     std::int64_t n = 0; // segments done
     if (foreign) {
@@ -332,7 +343,7 @@ HWY_NOINLINE void multiply_tiles(product<V, I, O> const& m, std::int64_t begin, 
   state.foreign = foreign;
 }
 
-/// The entries behind the last whole tile, as in csr, and the rows behind them.
+/// The entries after the last whole tile, as in csr, and the rows after them.
 template <class V, class I, class O>
 HWY_NOINLINE void multiply_rest(product<V, I, O> const& m, std::int64_t tile,
                                 tile_state<V>& state) {

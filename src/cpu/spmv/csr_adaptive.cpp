@@ -2,10 +2,10 @@
 
 // src/cpu/spmv/csr_adaptive.cpp:  y = alpha*A*x + beta*y, A in CSR-Adaptive.
 //
-// A block is the unit that threads are dealt: its rows as rows.hpp takes them, or its part of a
-// long row, which are added in order. Blocks depend on the matrix alone, and so do the bits. The
-// transpose is that of csr. Bytes that must move, double with 32-bit indices: 12 an entry, 12 a
-// row, 8 a column and 4 a block.
+// Threads are dealt blocks. A block's rows are computed as in rows.hpp; the parts of a long row are
+// added in order. Blocks depend on the matrix alone, and so do the bits. The transpose is that of
+// csr. Bytes that must move, double with 32-bit indices: 12 per entry, 12 per row, 8 per column and
+// 4 per block.
 #include "tulle/format/csr_adaptive.hpp"
 
 #include "cpu/spmv/pieces.hpp"
@@ -24,8 +24,8 @@ std::size_t prepare(csr_adaptive_view<V, I, O> const& a, plan_view& p) {
   return pieces<V>{a.blocks, p.threads}.bytes();
 }
 
-// Rows from one at which no run of one length began to the next that is looked at; others have not
-// been measured.
+// After a row at which no run of one length began, the next one is looked for so many rows later.
+// Other numbers have not been measured.
 constexpr std::int64_t rows_between_looks = 8;
 
 /// Rows [i, end), each whole.

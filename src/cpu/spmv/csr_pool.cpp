@@ -4,8 +4,8 @@
 // dynamic matrices.
 //
 // Rows by the loops of rows.hpp, one segment after the other: a row is one sum in the order of its
-// entries. Chunks of groups of rows, and pieces of long rows, are what threads are dealt. Bytes
-// beyond those of csr: 4 a row, and the room between rows, which comes along in whole cache lines.
+// entries. Threads are dealt chunks of groups of rows, and pieces of long rows. Bytes beyond those
+// of csr: 4 per row, and the room between rows, as far as it shares cache lines with entries.
 #include "tulle/format/csr_pool.hpp"
 
 #include "cpu/groups.hpp"
@@ -16,14 +16,15 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// Entries from which a row is summed in pieces by all threads, and of a piece. Both follow from the
-// row alone, so the bits do not depend on the number of threads.
+// Rows of this many entries or more are summed in pieces by all threads; and the entries of a
+// piece. Both depend on the row alone, so the bits do not depend on the number of threads.
 constexpr std::int64_t long_row = 16384;
 constexpr std::int64_t piece_entries = 8192;
 
-// Rows ahead whose first entries are asked for where rows do not follow one another in memory. ms
-// after 50 rounds of bench dynamic, one thread of Zen 4, with 16, 32 and 64: poisson2d5 1000 8.4,
-// 7.7, 7.6; circuit 200000 4.1, 3.7, 3.8. Without their second line of values 6.5 becomes 7.7.
+// The first entries of the row that many rows ahead are prefetched where rows are not consecutive
+// in memory. ms after 50 rounds of bench dynamic, one thread of Zen 4, with 16, 32 and 64:
+// poisson2d5 1000 8.4, 7.7, 7.6; circuit 200000 4.1, 3.7, 3.8. Without prefetching their second
+// line of values: 7.7 instead of 6.5.
 constexpr std::int64_t rows_ahead = 32;
 
 /// Entries [first, last) of row i, which may go through several segments.
@@ -48,7 +49,7 @@ HWY_NOINLINE V fragments(dynamic_view<V, I> const& a, V const* x, std::int64_t i
   return sum;
 }
 
-/// The k-th row that products go over.
+/// The k-th row in the order of products.
 template <bool ordered, class V, class I>
 HWY_INLINE std::int64_t row_of(dynamic_view<V, I> const& a, std::int64_t k) {
   return ordered ? static_cast<std::int64_t>(a.order[k]) : k;
@@ -82,9 +83,9 @@ HWY_INLINE bool are_alike(dynamic_view<V, I> const& a, std::int64_t k, std::int6
          a.length[row_of<ordered>(a, k + 3)] == length;
 }
 
-/// The k-th row, the fourth behind it and so on, of one chunk, while four of them have `length`
-/// entries and begin `stride` places apart, as rows of one length do when they come out of
-/// defragmenting: rows.hpp's runs with room between rows. Returns the first row left.
+/// Rows k, k + 4, ... of one chunk, while four of them have `length` entries and begin `stride`
+/// places apart, as rows of one length do after defragmenting: the runs of rows.hpp, with room
+/// between rows. Returns the first row left.
 template <bool ordered, int length, class V, class I>
 HWY_NOINLINE std::int64_t run_with_room(dynamic_view<V, I> const& a, V const* x, V alpha, V beta,
                                         V* y, bool overwrite, std::int64_t k, std::int64_t stop,
@@ -112,7 +113,7 @@ HWY_NOINLINE std::int64_t run_with_room(dynamic_view<V, I> const& a, V const* x,
   return k;
 }
 
-/// The first entries of row i, in the one chunk that there is unless scattered.
+/// The first entries of row i, in the only chunk if not scattered.
 template <bool scattered, class V, class I>
 HWY_INLINE dynamic_page<V, I> row_at(dynamic_view<V, I> const& a, std::int64_t i) {
   std::int64_t const place = a.begin[0][i];
@@ -123,7 +124,7 @@ HWY_INLINE dynamic_page<V, I> row_at(dynamic_view<V, I> const& a, std::int64_t i
   return {page.col + offset, page.val + offset};
 }
 
-/// Asks for the first entries of row i.
+/// Prefetches the first entries of row i.
 template <class V, class I>
 HWY_INLINE void ask_for_row(dynamic_view<V, I> const& a, std::int64_t i) {
   dynamic_page<V, I> const row = row_at<true>(a, i);
@@ -177,7 +178,7 @@ std::int64_t run_at(dynamic_view<V, I> const& a, V const* x, V alpha, V beta, V*
   return k;
 }
 
-/// The rows of a group, long ones left out. How a row is summed follows from its group alone.
+/// The rows of a group but for long ones. How a row is summed depends on its group alone.
 template <bool scattered, bool ordered, class V, class I>
 void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* y,
                    std::int64_t group, std::int64_t ahead) {
@@ -186,7 +187,7 @@ void rows_of_group(V alpha, dynamic_view<V, I> const& a, V const* x, V beta, V* 
   std::int64_t const stop = k + group_rows < a.rows ? k + group_rows : a.rows;
   std::int64_t look_at = k; // the next row at which a run may begin
   std::int64_t skip = look_after;
-  std::int64_t vectors_from = vector_from; // entries; fewer after a row that went so
+  std::int64_t vectors_from = vector_from; // entries; fewer after a row that was summed by vectors
   for (; k < stop; ++k) {
     if constexpr (has_quads<V>) {
       if (k >= look_at) {
@@ -231,9 +232,9 @@ struct row_piece {
   std::int64_t first; // entry of the row
 };
 
-/// How the work is dealt: chunks of groups of rows, then pieces of long rows; and where that lies
-/// in the workspace. No more pieces than any matrix of so many entries has: a plan may outlive the
-/// pattern that it was made for.
+/// How the work is dealt: chunks of groups of rows, then pieces of long rows; and the layout of the
+/// workspace. There is room for the most pieces that any matrix of so many entries has, since a
+/// plan may outlive its pattern.
 template <class V>
 struct pool_work {
   std::int64_t groups;
@@ -246,7 +247,7 @@ struct pool_work {
   pool_work(std::int64_t rows, std::int64_t entries, int threads)
       : groups((rows + group_rows - 1) / group_rows),
         chunks(groups < threads * chunks_per_thread ? groups : threads * chunks_per_thread) {
-    // A long row has n / piece_entries and one more, which is half as many again or fewer.
+    // A long row has n / piece_entries + 1 pieces, at most 1.5 times n / piece_entries.
     static_assert(long_row >= 2 * piece_entries);
     auto const pieces = static_cast<std::size_t>(entries / piece_entries * 3 / 2 + 1);
     auto const after = [](std::size_t n) { return (n + 63) / 64 * 64; };

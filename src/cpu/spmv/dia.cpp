@@ -2,21 +2,22 @@
 
 // src/cpu/spmv/dia.cpp:  y = alpha*A*x + beta*y, A in DIA.
 //
-// A strip of rows has its sums in registers while all diagonals of its block go by: values are one
-// stream, x is read by unaligned vectors, there is no index. A hole is multiplied like an entry; as
-// 0 times Inf or NaN is NaN, a sum that is NaN is taken again from the entries alone. Strays are
-// added by the strip that has their row. A strip is one order of additions, whoever runs it. Blocks
-// in a row that have the same diagonals, none of them ending there, go by in a loop of their own.
-// Shared stretches are few, and read from a near cache wherever they are wanted.
+// A strip of rows has its sums in registers while all diagonals of its block are added: values are
+// one stream, x is read by unaligned vectors, there is no index. A hole is multiplied like an
+// entry; as 0 times Inf or NaN is NaN, a sum that is NaN is computed again from the entries alone.
+// Strays are added by the strip that has their row. The order of additions within a strip is fixed,
+// whichever thread runs it. Consecutive blocks with the same diagonals, none of which ends there,
+// have a loop of their own. Shared stretches are few, and read from a near cache.
 //
-// Bytes that must move, double: 8 a slot, 8 a row and 8 a column; 8 more a row where y is not
-// streamed past the caches. Five full diagonals: 56 a row where csr has 80, so at best 1.43 times
-// as fast as the bound of csr; 27: 232 of 344, 1.48. Shared: 16 a row and 4 a stretch of 32 rows.
+// Bytes that must move, double: 8 per slot, 8 per row and 8 per column; 8 more per row where y is
+// not written past the caches. Five full diagonals: 56 per row where csr has 80, so at best 1.43
+// times as fast as the bound of csr; 27: 232 of 344, 1.48. Shared: 16 per row and 4 per stretch of
+// 32 rows.
 //
-// A symmetric matrix by dia_symmetric.hpp, its transpose as well.
+// A symmetric matrix and its transpose: dia_symmetric.hpp.
 //
-// The transpose by scatter.hpp, a block or 64 rows of strays the unit: a stretch of a diagonal adds
-// to as long a stretch of y. Holes are skipped only where x is not finite.
+// The transpose: scatter.hpp, in units of a block or 64 rows of strays. A stretch of a diagonal
+// adds to a stretch of y of the same length. Holes are skipped only where x is not finite.
 #include "tulle/format/dia.hpp"
 
 #include "cpu/spmv/rows.hpp"
@@ -28,26 +29,26 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// A strip that is all of a block reads values as one stream. Two threads on Zen 4, times as of
-// blocks of 32 doubles, for blocks of 64 in two strips: lattice 1.5, poisson2d5 1.7, poisson3d27
-// 2.6.
+// A strip that is a whole block reads values as one stream. Blocks of 64 doubles in two strips, in
+// times of blocks of 32, two threads on Zen 4: lattice 1.5, poisson2d5 1.7, poisson3d27 2.6.
 constexpr int strip_vectors = 8;
-// Whether y goes past the caches where it is large. Two threads on Zen 4, times without it: lattice
-// 1.1 to 1.2, poisson2d5 1.0 to 1.2, poisson3d27 1.0 to 1.1. Not measured with 16-byte vectors.
+// Whether a large y is written past the caches. Without it, in times of with it, two threads on Zen
+// 4: lattice 1.1 to 1.2, poisson2d5 1.0 to 1.2, poisson3d27 1.0 to 1.1. Not measured with 16-byte
+// vectors.
 constexpr bool streams_y = HWY_MAX_BYTES > 16;
 constexpr std::int64_t stream_from = std::int64_t{2} << 20; // bytes of y
-// Ahead in val, to the second cache, where diagonals are few. Two threads on Zen 4, times without
-// it and with 8192: lattice 1.15 to 1.5, 1.0; poisson2d5 1.0 to 1.2, 1.0 to 1.1; poisson3d27, 27
-// diagonals, .9, 1.0. Between 5 and 27 diagonals nothing was measured.
+// Prefetch distance in val, to L2, where diagonals are few. Without it and with 8192, in times of
+// this, two threads on Zen 4: lattice 1.15 to 1.5, 1.0; poisson2d5 1.0 to 1.2, 1.0 to 1.1;
+// poisson3d27, 27 diagonals, .9, 1.0. Between 5 and 27 diagonals nothing was measured.
 constexpr int asked_bytes = 32768;
 constexpr std::int64_t most_asked = 16; // diagonals
-// And ahead in x for the last diagonal, where values are shared and x is all that comes from
+// Prefetch distance in x for the last diagonal, where values are shared and only x comes from
 // memory. ms on poisson2d5 4000 and, with 27 diagonals, poisson3d27 160, two threads on Zen 4, with
 // 0, 1024, 4096, 16384, means of two runs: 9.6, 7.8, 7.2, 8.4; 5.9, 9.2 (7.3 and 11.1), 6.8, 6.7.
 constexpr int asked_x = 4096;
 constexpr std::int64_t stray_unit = 64; // rows with strays, as a unit of the transpose
 
-/// One product: what all strips share.
+/// What all strips of a product share.
 template <class V, class I, class O>
 struct dia_call {
   dia_view<V, I, O> a;
@@ -58,7 +59,7 @@ struct dia_call {
   bool overwrite;
   bool stream;  // y past the caches
   bool aligned; // y, to whole vectors
-  bool asks;    // for values ahead
+  bool asks;    // prefetches values
 };
 
 /// Slots of a stretch.
@@ -67,7 +68,7 @@ HWY_INLINE V const* values_of(dia_view<V, I, O> const& a, std::int64_t stretch) 
   return a.val + (a.shared ? std::int64_t{a.shared[stretch]} : stretch) * a.block;
 }
 
-/// The row's sum over diagonals, entries alone: slot i of the stretches from `stretch` on.
+/// The row's sum over diagonals, without holes: slot i of the stretches from `stretch` on.
 template <class V, class I, class O>
 HWY_NOINLINE V exact_sum(dia_call<V, I, O> const& c, std::int64_t stretch, I const* diagonal,
                          std::int64_t count, std::int64_t row, std::int64_t i) {
@@ -79,8 +80,8 @@ HWY_NOINLINE V exact_sum(dia_call<V, I, O> const& c, std::int64_t stretch, I con
   return sum;
 }
 
-/// Sums of n rows from the block's i-th on: those that are NaN again, and strays added. Returns the
-/// first row of strays that is left.
+/// Corrects the sums of n rows from the block's i-th on: computes those that are NaN again and adds
+/// strays. Returns the next row of strays.
 template <class V, class I, class O>
 HWY_NOINLINE std::int64_t correct_sums(dia_call<V, I, O> const& c, V* sums, std::int64_t stretch,
                                        I const* diagonal, std::int64_t count, std::int64_t row,
@@ -121,15 +122,15 @@ HWY_INLINE void stream_pieces(D d, hn::Vec<D> v, V* y) {
   }
 }
 
-/// Asks for values of a strip, `asked_bytes` ahead.
+/// Prefetches values of a strip, `asked_bytes` ahead.
 template <int vectors, class V>
 HWY_INLINE void ask_strip(V const* val) {
   for (int line = 0; line < vectors * HWY_MAX_BYTES; line += 64)
     __builtin_prefetch(reinterpret_cast<char const*>(val) + asked_bytes + line, 0, 2);
 }
 
-/// Sums of a strip of `vectors` vectors: slots from val on, a stretch `height` slots after the
-/// other, or where `shared` says.
+/// Sums of a strip of `vectors` vectors: slots from val on, each stretch `height` slots after the
+/// one before, or where `shared` says.
 template <int vectors, bool edge, bool asks, class D, class V, class I, class O>
 HWY_INLINE void sum_strip(D d, hn::Vec<D>* s, V const* val, std::int64_t height, O const* shared,
                           I const* diagonal, std::int64_t count, V const* x, std::int64_t row,
@@ -190,7 +191,7 @@ HWY_INLINE bool has_nan(D d, hn::Vec<D> const* s) {
   return !hn::AllFalse(d, hn::IsNaN(all));
 }
 
-/// A walk down the rows: where it is in the diagonals and among the strays.
+/// The position of a walk down the rows, among the diagonals and the strays.
 struct dia_place {
   std::int64_t first; // diagonal that meets the block
   std::int64_t stray; // row of strays, the next
@@ -204,8 +205,8 @@ struct dia_place {
 };
 
 /// Blocks [b, end) whose diagonals, `count` from at.first on, are the same; where `edge` is not set
-/// they all lie inside the matrix, and so do the rows. Where `asks`, values are prefetched; they
-/// are not shared then.
+/// they all lie inside the matrix, and so do the rows. With `asks` values are prefetched; then they
+/// are not shared.
 template <int vectors, bool edge, bool asks, class V, class I, class O>
 HWY_NOINLINE void multiply_alike(dia_call<V, I, O> const& c, dia_place& at, std::int64_t count,
                                  std::int64_t b, std::int64_t end) {
@@ -266,7 +267,7 @@ std::int64_t alike_end(dia_call<V, I, O> const& c, std::int64_t first, std::int6
     return b;
   std::int64_t const inside = c.cols - std::int64_t{diagonal[first + count - 1]};
   std::int64_t row = inside < c.rows ? inside : c.rows;
-  if (first > 0 && row > -std::int64_t{diagonal[first - 1]}) // where one more begins
+  if (first > 0 && row > -std::int64_t{diagonal[first - 1]}) // where another diagonal begins
     row = -std::int64_t{diagonal[first - 1]};
   return row / c.height;
 }
@@ -402,7 +403,7 @@ void scatter_block(dia_view<V, I, O> const& a, std::int64_t b, V const* x, V* ou
   std::int64_t const height = a.block;
   std::int64_t const top = b * height;
   std::int64_t const n = top + height < a.rows ? height : a.rows - top;
-  auto none = hn::Zero(d); // NaN where x has something that a hole would show
+  auto none = hn::Zero(d); // NaN where x is not finite, which a hole would show
   V rest{};
   std::int64_t whole = 0;
   for (; whole + lanes <= n; whole += lanes)

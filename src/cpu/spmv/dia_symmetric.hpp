@@ -2,31 +2,30 @@
 
 // y = alpha*A*x + beta*y, A in DIA, symmetric. Included by dia.cpp.
 //
-// By blocks of rows, as symmetric.hpp says. A strip's values are loaded once, times x of their
-// columns for the strip's own rows and times x of their rows for as long a stretch of y further up.
-// Holes are multiplied, except where x is not finite. Where y is large, the rows that are still
-// added to lie in a buffer.
+// By blocks of rows, as symmetric.hpp says. A strip's values are loaded once: times x of their
+// columns they add to the strip's own rows, and times x of their rows to a stretch of y further up.
+// Holes are multiplied, except where x is not finite. Where y is large, the rows that are not
+// complete are kept in a buffer.
 //
-// Bytes that must move, double: 8 a slot, 8 a row, 8 a column, and 8 more a row without the buffer.
-// Three diagonals: 40 a row where csr has 80; 14: 128 of 344.
+// Bytes that must move, double: 8 per slot, 8 per row, 8 per column, and 8 more per row without the
+// buffer. Three diagonals: 40 per row where csr has 80; 14: 128 where csr has 344.
 //
 // Two threads on Zen 4, bound of csr over time, on poisson2d5 4000 and poisson3d27 160 and 100,
-// medians of one run: so 1.41, 2.37, 1.79; without the buffer 1.24, 2.37, 1.76; neither buffer nor
-// prefetch 1.24, 2.17, 1.56. One array a diagonal and no scatter, values being read a second time
-// for the rows above: 1.47, 1.23, .94. Three neighbouring diagonals scattered together: .9 of the
-// time in the cache, no less from memory.
+// medians of one run: 1.41, 2.37, 1.79; without the buffer 1.24, 2.37, 1.76; neither buffer nor
+// prefetch 1.24, 2.17, 1.56. One array per diagonal and no scatter, where values are read a second
+// time for the rows above: 1.47, 1.23, .94. Three neighbouring diagonals scattered together: .9 of
+// the time in the cache, no gain from memory.
 #pragma once
 #include "cpu/spmv/symmetric.hpp"
 
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// Of a slide's buffer; other numbers were not measured. Its rows beyond twice the reach are more
-// than any block has.
+// Sizes of a slide's buffer; others were not measured. least_slide is more than any block's rows.
 constexpr std::int64_t most_slide_bytes = std::int64_t{600} << 10;
 constexpr std::int64_t least_slide = 4096;
 
-/// Rows of the block from its i-th to before its n-th, by entries.
+/// Rows [i, n) of the block, entry by entry.
 template <class V, class I, class O>
 HWY_NOINLINE std::int64_t symmetric_rows(dia_call<V, I, O> const& c, std::int64_t b, std::int64_t i,
                                          std::int64_t n, std::int64_t first_row, V* window,
@@ -55,10 +54,10 @@ HWY_NOINLINE std::int64_t symmetric_rows(dia_call<V, I, O> const& c, std::int64_
   return stray;
 }
 
-/// p[0..n) in the first lanes, nothing else being read, and zeros; n may be any number.
+/// p[0..n) in the first lanes and zeros in the others; nothing else is read. n may be any number.
 template <class D, class V>
 HWY_INLINE hn::Vec<D> first_of(D d, V const* p, std::int64_t n) {
-  if constexpr (HWY_MAX_BYTES == 16) { // whose masked load wants alignment
+  if constexpr (HWY_MAX_BYTES == 16) { // whose masked load needs alignment
     constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
     V some[lanes];
     for (int j = 0; j < lanes; ++j)
@@ -69,8 +68,9 @@ HWY_INLINE hn::Vec<D> first_of(D d, V const* p, std::int64_t n) {
   }
 }
 
-/// Rows of y that are still added to, in a buffer that stays in a near cache: from there they go
-/// past the caches, and y is not read. Without room nothing is held, and y itself is added to.
+/// The rows of y that are not complete, in a buffer that stays in a near cache. Complete rows are
+/// written past the caches, and y is not read. With room == 0 there is no buffer, and sums are
+/// added to y itself.
 template <class V>
 struct dia_slide {
   V* buffer;
@@ -79,13 +79,13 @@ struct dia_slide {
   bool aligned;       // y, to whole vectors
   std::int64_t held;  // first row in the buffer
 
-  /// Where row 0 would be. As a number: there is no such place.
+  /// Where row 0 would be, computed as an integer since that address is outside the buffer.
   V* origin() const {
     return reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(buffer) -
                                 static_cast<std::uintptr_t>(held) * sizeof(V));
   }
 
-  /// Rows before `end` to y.
+  /// Writes the rows before `end` to y.
   HWY_NOINLINE void release(V* y, std::int64_t end) {
     hn::ScalableTag<V> const d;
     constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
@@ -99,7 +99,7 @@ struct dia_slide {
       y[held] = *from++;
   }
 
-  /// Makes room behind `row`, the next one.
+  /// Makes room for rows from `row`, the next one, on.
   void advance(V* y, std::int64_t row) {
     constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
     std::int64_t const before = held;
@@ -110,6 +110,114 @@ struct dia_slide {
   }
 };
 
+/// What a strip of rows is multiplied with and added to.
+template <class V>
+struct strip_operands {
+  V const* x;
+  V const* scaled; // alpha times x of the strip's rows
+  V* y;
+  V* window;              // instead of y for rows before first_row
+  std::int64_t first_row; // as in symmetric_blocks
+  std::int64_t row;       // the strip's first
+  std::int64_t height;    // slots of a diagonal in the block
+
+  V* out(std::int64_t column) const { return (column >= first_row ? y : window) + column; }
+};
+
+/// Sets the sums of a strip to zero and, where alpha is not 1, `scaled` to alpha times x of its
+/// rows. False where that is not finite: multiplied holes would show.
+template <int vectors, class D, class V>
+HWY_INLINE bool begin_strip(D d, V const* x, hn::Vec<D> alpha, bool scales, V* scaled,
+                            hn::Vec<D> (&sums)[vectors]) {
+  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+  auto none = hn::Zero(d); // NaN where a hole would show
+  auto none2 = none;
+  for (int u = 0; u < vectors; ++u) {
+    auto ax = hn::LoadU(d, x + u * lanes);
+    if (scales) {
+      ax = hn::Mul(alpha, ax);
+      hn::StoreU(ax, d, scaled + u * lanes);
+    }
+    auto& sum = u % 2 ? none2 : none;
+    sum = hn::MulAdd(ax, hn::Zero(d), sum);
+    sums[u] = hn::Zero(d);
+  }
+  none = hn::Add(none, none2);
+  return hn::AllFalse(d, hn::IsNaN(none));
+}
+
+/// Adds a strip of all diagonals times x to the sums, and the mirror images of the first `far`.
+template <int vectors, class D, class V, class I>
+HWY_INLINE void add_diagonals(D d, strip_operands<V> const& o, V const* val, I const* diagonal,
+                              std::int64_t count, std::int64_t far, hn::Vec<D> (&sums)[vectors]) {
+  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+  constexpr int strip = vectors * lanes;
+  V const* v = val;
+  for (std::int64_t q = 0; q < count; ++q, v += o.height) {
+    ask_strip<vectors>(v);
+    std::int64_t const column = o.row + diagonal[q];
+    V const* from = o.x + column;
+    V inside[strip]; // x, with zeros where it begins
+    if (column < 0) {
+      for (int j = 0; j < strip; ++j)
+        inside[j] = column + j >= 0 ? o.x[column + j] : V{};
+      from = inside;
+    }
+    bool const is_own = column >= o.first_row;
+    if (q < far && (is_own || (column >= 0 && column + strip <= o.first_row))) {
+      V* const out = (is_own ? o.y : o.window) + column;
+      for (int u = 0; u < vectors; ++u) {
+        auto const vu = hn::LoadU(d, v + u * lanes);
+        sums[u] = hn::MulAdd(vu, hn::LoadU(d, from + u * lanes), sums[u]);
+        hn::StoreU(
+            hn::MulAdd(vu, hn::LoadU(d, o.scaled + u * lanes), hn::LoadU(d, out + u * lanes)), d,
+            out + u * lanes);
+      }
+      continue;
+    }
+    for (int u = 0; u < vectors; ++u)
+      sums[u] = hn::MulAdd(hn::LoadU(d, v + u * lanes), hn::LoadU(d, from + u * lanes), sums[u]);
+    for (std::int64_t j = column < 0 ? -column : 0; q < far && j < strip; ++j) {
+      V* const out = o.out(column + j);
+      *out = mul_add(v[j], o.scaled[j], *out);
+    }
+  }
+}
+
+/// Adds the mirror images of the other diagonals, which partly lie in the strip itself.
+template <int vectors, class D, class V, class I>
+HWY_INLINE void add_near_images(D d, strip_operands<V> const& o, V const* val, I const* diagonal,
+                                std::int64_t count, std::int64_t far, hn::Vec<D> (&sums)[vectors]) {
+  constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
+  constexpr int strip = vectors * lanes;
+  for (std::int64_t q = far; q < count && diagonal[q] != 0; ++q) {
+    std::int64_t const near = -static_cast<std::int64_t>(diagonal[q]);
+    std::int64_t const column = o.row - near;
+    V const* const v = val + q * o.height;
+    for (std::int64_t j = column < 0 ? -column : 0; j < near; ++j) {
+      V* const out = o.out(column + j);
+      *out = mul_add(v[j], o.scaled[j], *out);
+    }
+    auto const whole = [&](int u) HWY_ATTR {
+      sums[u] = hn::MulAdd(hn::LoadU(d, v + near + u * lanes),
+                           hn::LoadU(d, o.x + o.row + near + u * lanes), sums[u]);
+    };
+    auto const some = [&](int u) HWY_ATTR {
+      std::int64_t const left = strip - near - u * lanes;
+      sums[u] = hn::MulAdd(first_of(d, v + near + u * lanes, left),
+                           first_of(d, o.x + o.row + near + u * lanes, left), sums[u]);
+    };
+    if (near <= lanes) {
+      for (int u = 0; u < vectors - 1; ++u)
+        whole(u);
+      some(vectors - 1);
+    } else {
+      for (int u = 0; u < vectors; ++u)
+        some(u);
+    }
+  }
+}
+
 /// Blocks [b, end) of rows from first_row on.
 template <int vectors, class V, class I, class O>
 HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> c, std::int64_t b, std::int64_t end,
@@ -118,7 +226,7 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> c, std::int64_t b, std::int
   constexpr int lanes = HWY_MAX_BYTES / sizeof(V);
   constexpr int strip = vectors * lanes;
   auto const& a = c.a;
-  // Stores of vectors might be to c, for all the compiler knows.
+  // Copies: the compiler cannot rule out that stores of vectors change c.
   std::int64_t const height = c.height, rows = c.rows;
   V const* const x = c.x;
   V* const result = c.y;
@@ -145,59 +253,17 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> c, std::int64_t b, std::int
         std::int64_t const row = top + i;
         V const* const val = a.val + stretch * height + i;
         hn::Vec<decltype(d)> s[vectors];
-        auto none = hn::Zero(d); // NaN where a hole would show
-        auto none2 = none;
         V scaled[strip];
-        V const* const xs = scales ? scaled : x + row; // alpha times x of the strip's rows
-        for (int u = 0; u < vectors; ++u) {
-          auto ax = hn::LoadU(d, x + row + u * lanes);
-          if (scales) {
-            ax = hn::Mul(alpha, ax);
-            hn::StoreU(ax, d, scaled + u * lanes);
-          }
-          auto& sum = u % 2 ? none2 : none;
-          sum = hn::MulAdd(ax, hn::Zero(d), sum);
-          s[u] = hn::Zero(d);
-        }
-        none = hn::Add(none, none2);
-        if (!hn::AllFalse(d, hn::IsNaN(none))) {
+        if (!begin_strip(d, x + row, alpha, scales, scaled, s)) {
           stray = symmetric_rows(c, b, i, i + strip, first_row, window, stray);
           next_stray = stray < a.stray_rows ? a.stray_row[stray] : INT64_MAX;
           continue;
         }
+        strip_operands<V> const o{x, scales ? scaled : x + row, y, window, first_row, row, height};
         std::int64_t far = 0; // diagonals that meet the strip's columns above it alone
         while (far < count && diagonal[far] <= -strip)
           ++far;
-        V const* v = val;
-        for (std::int64_t q = 0; q < count; ++q, v += height) {
-          ask_strip<vectors>(v);
-          std::int64_t const column = row + diagonal[q];
-          V const* from = x + column;
-          V inside[strip]; // x, with zeros where it begins
-          if (column < 0) {
-            for (int j = 0; j < strip; ++j)
-              inside[j] = column + j >= 0 ? x[column + j] : V{};
-            from = inside;
-          }
-          bool const is_own = column >= first_row;
-          if (q < far && (is_own || (column >= 0 && column + strip <= first_row))) {
-            V* const out = (is_own ? y : window) + column;
-            for (int u = 0; u < vectors; ++u) {
-              auto const vu = hn::LoadU(d, v + u * lanes);
-              s[u] = hn::MulAdd(vu, hn::LoadU(d, from + u * lanes), s[u]);
-              hn::StoreU(
-                  hn::MulAdd(vu, hn::LoadU(d, xs + u * lanes), hn::LoadU(d, out + u * lanes)), d,
-                  out + u * lanes);
-            }
-            continue;
-          }
-          for (int u = 0; u < vectors; ++u)
-            s[u] = hn::MulAdd(hn::LoadU(d, v + u * lanes), hn::LoadU(d, from + u * lanes), s[u]);
-          for (std::int64_t j = column < 0 ? -column : 0; q < far && j < strip; ++j) {
-            V* const out = (column + j >= first_row ? y : window) + column + j;
-            *out = mul_add(v[j], xs[j], *out);
-          }
-        }
+        add_diagonals(d, o, val, diagonal, count, far, s);
         auto all = s[0];
         for (int u = 1; u < vectors; ++u)
           all = hn::Add(all, s[u]);
@@ -210,33 +276,7 @@ HWY_NOINLINE void symmetric_blocks(dia_call<V, I, O> c, std::int64_t b, std::int
           for (int u = 0; u < vectors; ++u)
             s[u] = hn::LoadU(d, sums + u * lanes);
         }
-        // Diagonals so near that some of their mirror images lie in the strip itself.
-        for (std::int64_t q = far; q < count && diagonal[q] != 0; ++q) {
-          std::int64_t const near = -static_cast<std::int64_t>(diagonal[q]);
-          std::int64_t const column = row - near;
-          v = val + q * height;
-          for (std::int64_t j = column < 0 ? -column : 0; j < near; ++j) {
-            V* const out = (column + j >= first_row ? y : window) + column + j;
-            *out = mul_add(v[j], xs[j], *out);
-          }
-          auto const whole = [&](int u) HWY_ATTR {
-            s[u] = hn::MulAdd(hn::LoadU(d, v + near + u * lanes),
-                              hn::LoadU(d, x + row + near + u * lanes), s[u]);
-          };
-          auto const some = [&](int u) HWY_ATTR {
-            std::int64_t const left = strip - near - u * lanes;
-            s[u] = hn::MulAdd(first_of(d, v + near + u * lanes, left),
-                              first_of(d, x + row + near + u * lanes, left), s[u]);
-          };
-          if (near <= lanes) {
-            for (int u = 0; u < vectors - 1; ++u)
-              whole(u);
-            some(vectors - 1);
-          } else {
-            for (int u = 0; u < vectors; ++u)
-              some(u);
-          }
-        }
+        add_near_images(d, o, val, diagonal, count, far, s);
         for (int u = 0; u < vectors; ++u) {
           auto sum = hn::Mul(alpha, s[u]);
           if (!overwrite)
@@ -259,8 +299,8 @@ std::int64_t slide_reach(dia_view<V, I, O> const& a) {
   return a.diagonals > 0 ? -std::int64_t{a.diagonal[0]} : 0;
 }
 
-/// Rows of a slide: twice its reach, for as many are moved as leave. 0 where they would not stay in
-/// the cache, or y is small.
+/// Rows of a slide's buffer: twice its reach, so that as many rows are moved as are written. 0
+/// where it would not stay in the cache, or y is small.
 template <class V, class I, class O>
 std::int64_t slide_room(dia_view<V, I, O> const& a) {
   std::int64_t const most = most_slide_bytes / static_cast<std::int64_t>(sizeof(V));

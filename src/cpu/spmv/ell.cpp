@@ -3,8 +3,8 @@
 // src/cpu/spmv/ell.cpp:  y = alpha*A*x + beta*y, A in ELL.
 //
 // By strips of rows, as ell_rows.hpp says; the transpose scatters slots row by row. Bytes that must
-// move, double with 32-bit indices: 12 a slot, 8 a row and 8 a column; 2 flops a slot, so memory
-// binds. A row without padding saves the 4 bytes of its pointer against csr.
+// move, double with 32-bit indices: 12 per slot, 8 per row and 8 per column; 2 flops per slot, so
+// memory binds. A row without padding moves 4 bytes less than in csr: its pointer.
 #include "tulle/format/ell.hpp"
 
 #include "cpu/spmv/ell_rows.hpp"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha*A*x + beta*y where the first entries of the rows are an ell: ell, and hyb with the rest
-// in coo.
+// y = alpha*A*x + beta*y where the first entries of the rows are stored as ell: ell, and hyb, which
+// has the rest in coo.
 //
-// A lane is a row: its entries are added in order, padding with them, which is 0 times an x that
-// exists. Where that x is Inf or NaN the sum is NaN, and then the row is taken again by its own
-// entries, as rows at the end are that no vector fills: the same additions in the same order.
+// A lane is a row: its entries are added in order, and its padding, which is 0 times some x of the
+// row. Where that x is Inf or NaN the sum is NaN, and the row is computed again from its own
+// entries, as are the rows at the end that fill no vector: the same additions in the same order.
 //
-// Rows go by strips. The ell's part of a strip is summed a few columns at a time, then the coo's
-// part is added by runs of equal rows while the sums are in the first cache, and y is written once.
-// A run is cut where tiles of the coo end, tiles that one row fills are summed beforehand by all
+// Rows are computed in strips. The ell's part of a strip is summed a few columns at a time, then
+// the coo's part is added by runs of equal rows while the sums are in L1, and y is written once. A
+// run is cut where tiles of the coo end, tiles that one row fills are summed beforehand by all
 // threads, and the pieces are added in order: so the bits depend on the matrix alone, and a row of
 // any length is shared by all threads.
 #pragma once
@@ -32,7 +32,7 @@ struct coo_rest {
   V const* val = nullptr;
   std::int64_t size = 0;
 
-  /// The first entry of row i or of one behind it.
+  /// The first entry of row i or of a later one.
   std::int64_t begin_of(std::int64_t i) const {
     std::int64_t lo = 0;
     std::int64_t hi = size;
@@ -107,11 +107,11 @@ HWY_INLINE void add_rest(coo_rest<V, I> const& rest, V const* piece, V const* x,
   }
 }
 
-/// How strips are dealt, and where things lie in the workspace: a piece a tile, a share a thread.
+/// How strips are dealt, and the layout of the workspace: one piece per tile, one share per thread.
 template <class V, class I>
 struct strips_layout {
   std::int64_t rows;
-  std::int64_t row_steps; // of work, to an entry of the coo's one
+  std::int64_t row_steps; // of work per row; an entry of the coo is one step
   std::int64_t strip;     // rows
   std::int64_t chunks;
   std::size_t shares_at;
@@ -135,7 +135,7 @@ struct strips_layout {
     std::int64_t const at =
         static_cast<std::int64_t>(static_cast<double>(rows * row_steps + rest.size) *
                                   static_cast<double>(chunk) / static_cast<double>(chunks));
-    std::int64_t lo = 0; // the first entry k of the coo such that its row begins behind `at`
+    std::int64_t lo = 0; // the first entry k of the coo such that its row begins after `at`
     std::int64_t hi = rest.size;
     while (lo < hi) {
       std::int64_t const mid = (lo + hi) / 2;
@@ -206,8 +206,8 @@ void multiply_strips(V alpha, ell_view<V, I, O> const& a, coo_rest<V, I> const& 
   });
 }
 
-/// f(i, place) for slots [begin, end) that hold an entry, counted row by row, then rest(k) for
-/// those behind the last, which are entries k of the coo.
+/// Calls f(i, place) for slots [begin, end) that hold an entry, counted row by row, then rest(k)
+/// for numbers past the last slot, which are entries k of the coo.
 template <class V, class I, class O, class F, class G>
 HWY_INLINE void each_slot(ell_view<V, I, O> const& a, std::int64_t begin, std::int64_t end, F f,
                           G rest) {

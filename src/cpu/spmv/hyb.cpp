@@ -2,9 +2,9 @@
 
 // src/cpu/spmv/hyb.cpp:  y = alpha*A*x + beta*y, A in HYB.
 //
-// The ell and the coo of a strip of rows together, as ell_rows.hpp says: the paper's two kernels
-// one after the other would move y twice more. Bytes that must move, double with 32-bit indices: 12
-// a slot of the ell, 16 an entry of the coo, 8 a row and 8 a column.
+// The ell and the coo of a strip of rows together, as ell_rows.hpp says: the paper's two kernels,
+// one after the other, would move y two more times. Bytes that must move, double with 32-bit
+// indices: 12 per slot of the ell, 16 per entry of the coo, 8 per row and 8 per column.
 #include "tulle/format/hyb.hpp"
 
 #include "cpu/spmv/ell_rows.hpp"

@@ -3,8 +3,8 @@
 // src/cpu/spmv/jds.cpp:  y = alpha*A*x + beta*y, A in JDS.
 //
 // One section of all rows, as jds_rows.hpp says. Bytes that must move, double with 32-bit indices:
-// 12 an entry, 4 a row for perm, 8 a row and 8 a column: those of csr. What is kept apart in coo
-// takes 16 an entry.
+// 12 per entry, 4 per row for perm, 8 per row and 8 per column: those of csr. Long rows, which are
+// kept in coo, take 16 per entry.
 #include "tulle/format/jds.hpp"
 
 #include "cpu/spmv/jds_rows.hpp"

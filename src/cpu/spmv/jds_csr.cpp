@@ -2,9 +2,9 @@
 
 // src/cpu/spmv/jds_csr.cpp:  y = alpha*A*x + beta*y, A in JDS-CSR.
 //
-// As jds_rows.hpp says: a section has its entries together, where the diagonals of jds are as far
-// apart as there are rows. Bytes that must move, double with 32-bit indices: 12 an entry, 4 a
-// diagonal and 4 a row for perm, 8 a row and 8 a column; 16 an entry in coo.
+// As jds_rows.hpp says: the entries of a section are contiguous, whereas the diagonals of jds are
+// as long as the matrix has rows. Bytes that must move, double with 32-bit indices: 12 per entry, 4
+// per diagonal and 4 per row for perm, 8 per row and 8 per column; 16 per entry in coo.
 #include "tulle/format/jds_csr.hpp"
 
 #include "cpu/spmv/jds_rows.hpp"

@@ -2,8 +2,8 @@
 
 // src/cpu/spmv/jds_ell.cpp:  y = alpha*A*x + beta*y, A in JDS-ELL.
 //
-// As jds_rows.hpp says. Bytes that must move, double with 32-bit indices: 12 a slot, 4 a row for
-// perm, 8 a row and 8 a column; 16 an entry in coo. len is read where a sum is NaN alone.
+// As jds_rows.hpp says. Bytes that must move, double with 32-bit indices: 12 per slot, 4 per row
+// for perm, 8 per row and 8 per column; 16 per entry in coo. len is read only where a sum is NaN.
 #include "tulle/format/jds_ell.hpp"
 
 #include "cpu/spmv/jds_rows.hpp"

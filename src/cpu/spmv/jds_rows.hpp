@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // y = alpha*A*x + beta*y where rows are sorted by length and stored entry by entry in sections:
-// jds, jds_csr, jds_ell. (With what is kept apart in coo.)
+// jds, jds_csr, jds_ell. Long rows are kept in coo.
 //
-// A lane is a row, as in ell: strips of rows, whose sums stay in the first cache, a few columns at
-// a time. The rows that have a column come first, so that without padding a column is shorter and
-// nothing else; where fewer are left than two vectors hold, each is summed by itself. A row's
-// entries are added in order, whatever strip it is in, so the bits depend on the matrix alone.
-// Then sums go to y by perm. Padding of jds_ell is as in ell: a sum that is NaN is taken again.
+// A lane is a row, as in ell: strips of rows, whose sums stay in L1, a few columns at a time. The
+// rows that reach a column come first, so without padding later columns are just shorter; where
+// fewer rows are left than two vectors hold, each is summed by itself. A row's entries are added in
+// order, whatever strip it is in, so the bits depend on the matrix alone. Then sums are written to
+// y by perm. Padding of jds_ell is as in ell: a sum that is NaN is computed again.
 //
-// The coo goes by tiles, runs of equal rows in each: the first piece of a row is stored, the others
-// are added in order. The transpose scatters rows, then entries of the coo: scatter.hpp.
+// The coo is computed in tiles, runs of equal rows in each: the first piece of a row is stored, the
+// others are added in order. The transpose scatters rows, then entries of the coo: scatter.hpp.
 #pragma once
 #include "tulle/format/detail/jds_base.hpp"
 
@@ -22,15 +22,16 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-constexpr std::int64_t sorted_row_steps = 3; // of work, to a slot's one; other numbers not measured
-constexpr std::size_t store_block = 64;      // rows that are looked at together
+// Of work per row; a slot is one step; other numbers not measured
+constexpr std::int64_t sorted_row_steps = 3;
+constexpr std::size_t store_block = 64; // rows that are tested together
 // Entries of the coo that the transpose takes at once; other numbers have not been measured.
 constexpr std::int64_t coo_unit = 4096;
 
 /// Slots of a section before its row r.
 template <class O>
 HWY_INLINE std::int64_t slots_before(detail::jagged_section<O> const& s, std::size_t r) {
-  std::size_t const k = s.length(r); // diagonals that reach it; the others end before
+  std::size_t const k = s.length(r); // diagonals that reach row r; the others end before it
   return static_cast<std::int64_t>(r * k) + static_cast<std::int64_t>(s.diag[s.width] - s.diag[k]);
 }
 template <class I>
@@ -140,14 +141,14 @@ HWY_NOINLINE void sum_strip(Section const& s, I const* col, V const* val, V cons
     });
 }
 
-/// Sums to the rows that perm names. Sorting leaves rows of one length in order, so that most
-/// blocks of a mesh are rows that follow each other.
+/// Writes sums to the rows that perm names. Sorting leaves rows of one length in order, so most
+/// blocks of a mesh are consecutive rows.
 template <class V, class I>
 HWY_INLINE void store_sums(V alpha, V const* sum, I const* perm, std::size_t n, V beta, V* y) {
   bool const overwrite = beta == V{};
   for (std::size_t q = 0; q < n; q += store_block) {
     std::size_t const here = n - q < store_block ? n - q : store_block;
-    I other = 0; // no branch a row
+    I other = 0; // no branch per row
     for (std::size_t i = 0; i < here; ++i)
       other |= static_cast<I>((perm[q + i] - perm[q]) ^ static_cast<I>(i));
     if (other == 0)
@@ -194,7 +195,7 @@ pieces<V> coo_tiles(View const& a, int threads) {
   return {(static_cast<std::int64_t>(a.rest) + tile_steps - 1) / tile_steps, threads};
 }
 
-/// The rows that are kept apart.
+/// The long rows, which are kept in coo.
 template <class V, class View>
 void multiply_coo(V alpha, View const& a, V const* x, V beta, V* y, plan_view const& p) {
   bool const overwrite = beta == V{};
@@ -220,14 +221,14 @@ void multiply_coo(V alpha, View const& a, V const* x, V beta, V* y, plan_view co
       });
 }
 
-/// The transpose: rows, then the entries of the coo by the thousand.
+/// The transpose: rows, then the entries of the coo in large units.
 template <class View>
 std::int64_t sorted_units(View const& a) {
   return static_cast<std::int64_t>(a.rows) - static_cast<std::int64_t>(a.longs) +
          (static_cast<std::int64_t>(a.rest) + coo_unit - 1) / coo_unit;
 }
 
-/// f(row, column, value) for each entry of units [begin, end).
+/// Calls f(row, column, value) for each entry of units [begin, end).
 template <class View, class F>
 HWY_INLINE void walk_sorted(View const& a, std::int64_t begin, std::int64_t end, F f) {
   std::int64_t const rows = static_cast<std::int64_t>(a.rows) - static_cast<std::int64_t>(a.longs);
@@ -264,7 +265,7 @@ std::size_t prepare_sorted(View const& a, plan_view& p) {
   p.method = a.rest == 0 ? "strips" : "strips and coo";
   std::size_t const shares = static_cast<std::size_t>(p.threads) * sizeof(share);
   std::size_t const tiles = a.rest == 0 ? 0 : coo_tiles<V>(a, p.threads).bytes();
-  return shares < tiles ? tiles : shares; // one after the other
+  return shares < tiles ? tiles : shares; // used one after the other
 }
 
 template <class View, class V>

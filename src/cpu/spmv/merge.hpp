@@ -3,10 +3,11 @@
 // y = alpha*A*x + beta*y, A in CSR, by merge path.
 //
 // Merrill & Garland, SC 2016, alg. 2: the ends of rows are merged with the entries, and the path of
-// that merge is cut into equal shares, wherever in a row that falls. A share finds where it begins
-// by a search along its diagonal and goes step by step: an entry is added, a row end stores. What
-// is left of its last row is its carry-out. Unlike the paper, shares are tiles of a fixed number of
-// steps, not one a thread: so the carries, added in order, give the same bits for every number.
+// that merge is cut into equal shares, possibly within a row. A share finds its beginning by a
+// search along its diagonal and then takes step by step: an entry is added, a row end stores the
+// sum. The open sum of its last row is its carry-out. Unlike the paper, shares are tiles of a fixed
+// number of steps, not one per thread, so the carries, added in order, give the same bits for any
+// number of threads.
 #pragma once
 #include "cpu/spmv/pieces.hpp"
 
@@ -14,8 +15,8 @@ namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr std::int64_t merge_steps = 8192; // as tile_steps in rows.hpp
-// Bytes ahead in val, half of it in col, once a row. Zen 4, two threads, times as long as rows.hpp
-// without and with: poisson2d5 1500 1.53, 1.18; lattice 1.59, 1.28; fem 1.67, 1.90.
+// Prefetch distance in val, half of it in col, once per row. Zen 4, two threads, times as long as
+// rows.hpp without and with: poisson2d5 1500 1.53, 1.18; lattice 1.59, 1.28; fem 1.67, 1.90.
 constexpr int merge_ahead = 4096;
 
 template <class V>
@@ -23,7 +24,7 @@ pieces<V> merge_tiles(std::int64_t rows, std::int64_t nnz, int threads) {
   return {(rows + nnz + merge_steps - 1) / merge_steps, threads};
 }
 
-/// Rows that the first `diagonal` steps of the path have ended.
+/// Rows that end within the first `diagonal` steps of the path.
 template <class O>
 std::int64_t merge_path(O const* ptr, std::int64_t rows, std::int64_t nnz, std::int64_t diagonal) {
   std::int64_t lo = diagonal > nnz ? diagonal - nnz : 0;

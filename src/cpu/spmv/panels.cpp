@@ -2,14 +2,14 @@
 
 // src/cpu/spmv/panels.cpp:  y = alpha*A*x + beta*y, A in panels.
 //
-// A unit of work is a group of rows, with sums of its own, tile by tile: x of a panel stays in a
-// near cache, rows side by side have a lane each, and each adds once a tile to its sum. Where a
-// group has more than its share of the entries, its tiles are cut into several units, whose sums
-// are added in order. Both depend on the matrix alone. Where columns go by their entries, x is
+// A unit of work is a group of rows with its own sums, computed tile by tile: x of a panel stays in
+// a near cache, rows side by side have one lane each, and each row adds once per tile to its sum.
+// Where a group has more than its share of the entries, its tiles are cut into several units, whose
+// sums are added in order. Both depend on the matrix alone. Where columns go by their entries, x is
 // gathered first.
 //
-// Bytes that must move, double with 32-bit indices: 10 an entry, 2 a slot; 8 a row and 8 a column,
-// 20 where x is gathered; the sums and x of panels move between caches. 2 flops an entry.
+// Bytes that must move, double with 32-bit indices: 10 per entry, 2 per slot; 8 per row and 8 per
+// column, 20 where x is gathered; the sums and x of panels move between caches. 2 flops per entry.
 #include "tulle/format/panels.hpp"
 
 #include "cpu/spmv/scatter.hpp"
@@ -20,23 +20,22 @@ namespace tulle::kernels::TULLE_ISA {
 namespace {
 
 constexpr int side = 8; // lanes that have vectors
-// Ahead in val, a quarter of it in col, to the second cache. ms of lp, two threads: none 6.8; to
-// the first cache 4096 ahead 5.2; to the second 4096, 8192, 16384, 32768, 65536
-// ahead 4.2, 4.1, 4.0, 3.8, 3.8.
+// Prefetch distance in val, a quarter of it in col, to L2. ms of lp, two threads: none 6.8; to L1
+// 4096 ahead 5.2; to L2 4096, 8192, 16384, 32768, 65536 ahead 4.2, 4.1, 4.0, 3.8, 3.8.
 constexpr int prefetch_bytes = 32768;
-// x of the next panel is asked for where its tile has this share of entries, at least: one for 16
-// columns. One for 4: rmat 20 up to 1.2 times as long; always: 1.1 times.
+// x of the next panel is prefetched where its tile has at least one entry per 16 columns. Per 4
+// columns: rmat 20 up to 1.2 times as long; always: 1.1 times.
 constexpr std::int64_t next_share = 16;
 constexpr std::int64_t widest_asked = 8192; // columns; panels of 65536: circuit 1.1 times as long
 constexpr std::int64_t most_units = 32;
-constexpr std::int64_t unit_entries = 4; // a row of a unit has at least, or it is not cut off
+constexpr std::int64_t unit_entries = 4; // per row of a unit, or it is not cut
 
 template <class P>
 HWY_INLINE void ask(P const* p, int bytes) {
   __builtin_prefetch(reinterpret_cast<char const*>(p) + bytes, 0, 2);
 }
 
-/// x[index[0..lanes)]. By loads: four indices of 16 bits in one.
+/// x[index[0..lanes)] by single loads: four indices of 16 bits are loaded at once.
 template <class D, class V>
 HWY_INLINE hn::Vec<D> gather_short(D d, V const* x, std::uint16_t const* index) {
   using raw = decltype(hn::Zero(d).raw);
@@ -69,7 +68,7 @@ HWY_INLINE hn::Vec<D> gather_short(D d, V const* x, std::uint16_t const* index) 
   }
 }
 
-/// Reads one tile: the entries and slots that are next.
+/// Reads one tile from the current entries and slots on.
 template <class V>
 struct tile_reader {
   static constexpr hn::CappedTag<V, side> d{};
@@ -90,7 +89,8 @@ struct tile_reader {
     }
   }
 
-  /// `count` times `side` rows of `length` entries; fixed: known to the compiler, or 0.
+  /// `count` times `side` rows of `length` entries. fixed: the length, if known to the compiler, or
+  /// 0.
   template <int fixed>
   HWY_INLINE void rows(std::int64_t length, std::int64_t count, V* HWY_RESTRICT sums) {
     typedef V lanes __attribute__((vector_size(n * sizeof(V))));
@@ -140,7 +140,7 @@ struct tile_reader {
     }
   }
 
-  /// `count` entries of a row each.
+  /// `count` rows of one entry.
   HWY_INLINE void singles(std::int64_t count, V* HWY_RESTRICT sums) {
     std::int64_t k = 0;
     for (; k + side <= count; k += side) {
@@ -181,7 +181,7 @@ struct tile_reader {
   }
 };
 
-/// How a group is cut into units.
+/// How groups are cut into units.
 template <class V, class I, class O>
 struct group_cut {
   panels_view<V, I, O> const& a;
@@ -219,8 +219,8 @@ struct group_cut {
   }
 };
 
-/// Where things lie in the workspace: a share a thread; the first unit of each group and where the
-/// sums of its units are, -1 where it is one; x by places; sums for each thread; sums of units.
+/// Layout of the workspace: one share per thread; the first unit of each group and where the sums
+/// of its units are, -1 where it is one unit; x by places; sums of each thread; sums of units.
 template <class V>
 struct panels_layout {
   std::size_t units_at, sums_at, x_at, own_at, cut_at, bytes;
@@ -249,14 +249,14 @@ struct panels_layout {
   }
 };
 
-/// Tiles [first, last) to the sums of a group.
+/// Adds tiles [first, last) to the sums of a group.
 template <class V, class I, class O>
 void multiply_tiles(panels_view<V, I, O> const& a, V const* x, std::int64_t first,
                     std::int64_t last, V* HWY_RESTRICT sums, int ahead) {
   std::int64_t const width = a.width;
   auto const places = static_cast<std::int64_t>(a.places);
   for (std::int64_t t = first; t < last; ++t) {
-    if (ahead != 0) // x of the next tile, if it needs much of it
+    if (ahead != 0) // prefetch x of the next tile, if it needs much of it
       if (t + 1 < last && width <= widest_asked &&
           (static_cast<std::int64_t>(a.tile_ptr[t + 2]) - a.tile_ptr[t + 1]) * next_share >=
               width) {
@@ -306,7 +306,7 @@ void multiply_panels(V alpha, panels_view<V, I, O> const& a, V const* x, V beta,
                  });
   parallel(p.threads, [&](int t) {
     for (std::int64_t unit; (unit = queue.take(t)) >= 0;) {
-      std::int64_t g = 0; // the last group that does not begin behind it
+      std::int64_t g = 0; // the last group that does not begin after it
       for (std::int64_t hi = groups; hi - g > 1;) {
         std::int64_t const mid = (g + hi) / 2;
         (first_unit[mid] <= unit ? g : hi) = mid;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Units of work that cut rows: merge.hpp, segments.hpp. A unit stores the rows that end in it, or
-// begin, and leaves the piece of one more, which is added when all have ended, in the order of the
-// units. What a unit is depends on the matrix alone, so the bits do not depend on who runs it.
+// begin, and leaves a piece of one more row. Pieces are added when all units have ended, in their
+// order. Units depend on the matrix alone, so the bits do not depend on the threads that run them.
 #pragma once
 #include "kernel/chunks.hpp"
 #include "kernel/simd.hpp"
@@ -30,8 +30,8 @@ struct pieces {
     return shares_at() + static_cast<std::size_t>(threads) * sizeof(share);
   }
 
-  /// f(first unit, unit after the last, pieces) for each chunk of units, on all threads; then the
-  /// pieces, and `done` is told of their rows.
+  /// Calls f(first unit, unit after the last, pieces) for each chunk of units, on all threads; then
+  /// adds the pieces and reports their rows to `done`.
   template <class F>
   void run(V alpha, V* y, void* work, F f, rows_done const* done = nullptr) const {
     auto* const left = static_cast<piece<V>*>(work);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha*A*x + beta*y where the entries of one y lie together: csr, and the transpose of csc.
+// y = alpha*A*x + beta*y where the entries of each y are contiguous: csr, and the transpose of csc.
 //
 // The path through rows and entries (Merrill & Garland, SC 2016) is cut into tiles of a fixed
-// number of steps, an entry or a row end each. A tile is the unit that threads are dealt; a row
-// that a tile's end cuts is summed in pieces, and the pieces are added in order. Where tiles end
-// depends on the matrix alone, so the bits do not depend on the number of threads, one row of any
-// length is shared by all of them, and a million empty rows are work like any other.
+// number of steps; a step is an entry or a row end. Threads are dealt tiles; a row that a tile's
+// end cuts is summed in pieces, and the pieces are added in order. Where tiles end depends on the
+// matrix alone, so the bits do not depend on the number of threads, one row of any length is shared
+// by all of them, and a million empty rows are shared like other work.
 #pragma once
 #include "tulle/core/types.def"
 
@@ -17,27 +17,27 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// Zen 4, two threads, times as of 8192 on twelve generated matrices: 2048 and 32768 within 3 %.
+// 2048 and 32768: within 3 % of 8192 on twelve generated matrices, two threads of Zen 4.
 constexpr std::int64_t tile_steps = 8192;
-// Tiles of which plan_view::done is told together: their y is in L2. One: pending entries of
-// dynamic_csr take twice as long on fem 50000.
+// Tiles per call of plan_view::done: their y is in L2. With one, pending entries of dynamic_csr
+// take twice as long on fem 50000.
 constexpr std::int64_t tiles_told = 4;
-// Ahead in val, half of it in col; none where entries come from the caches: fem 1000 took 1.12
-// times as long with prefetches at 0, 1.09 with a branch round them in the loop over a row. ms on
-// lattice with 512, 1024, 2048, 4096: .98, .92, .90, .84; on fem 1.30, 1.35, 1.33, 1.22; elsewhere
-// alike.
+// Prefetch distance in val, half of it in col. No prefetch where entries come from the caches: fem
+// 1000 took 1.12 times as long with prefetches at distance 0, 1.09 with a branch around them in the
+// loop over a row. ms on lattice with 512, 1024, 2048, 4096: .98, .92, .90, .84; on fem 1.30, 1.35,
+// 1.33, 1.22; elsewhere alike.
 constexpr int prefetch_bytes = 4096;
-// Entries from which a row goes by vectors. 8: 1.4 times as long on random rows of 8 on average;
-// 24: as 16; 32: 1.3 times as long on a grid of 27.
+// Rows of at least this many entries are summed by vectors. 8: 1.4 times as long on random rows of
+// 8 on average; 24: as 16; 32: 1.3 times as long on a grid of 27.
 constexpr int vector_from = 16;
-// Entries from which a row among shorter ones does: turning to vectors for one row and back costs a
-// wrong guess. ms on random rows of 10 on average, and rmat 20: 16: 16.7, 26.7; 32: 15.4, 24.3; 48:
-// as 32.
+// The same for a row among shorter ones: changing to vectors for one row and back costs a branch
+// misprediction. ms on random rows of 10 on average, and rmat 20: 16: 16.7, 26.7; 32: 15.4, 24.3;
+// 48: as 32.
 constexpr int vector_among_short = 32;
-// In a row this long whose entries lie this many bytes of x apart, each is a cache line of its own,
-// and there the gather instruction keeps more misses in flight than single loads do: lp, ms: 7.3
-// against 10.8. Shorter rows with such gaps, as power laws have, find most of x in the cache: by
-// gather rmat 20 takes 1.2 times as long.
+// In a row of this many entries that are this many bytes of x apart, each entry needs its own cache
+// line, and the gather instruction keeps more misses in flight than single loads: lp 7.3 ms instead
+// of 10.8. Shorter rows with such gaps, as in power laws, find most of x in the cache: with gather
+// rmat 20 takes 1.2 times as long.
 constexpr std::int64_t far_entries = 1024;
 constexpr std::int64_t far_bytes = 1024;
 
@@ -45,7 +45,7 @@ inline std::int64_t ahead_of(plan_view const& p) {
   return p.streaming ? prefetch_bytes : 0;
 }
 
-/// A long row by vectors.
+/// A long row times x, by vectors.
 template <bool streaming, bool far, class V, class I>
 HWY_INLINE V long_dot(V const* val, I const* col, V const* x, std::int64_t k, std::int64_t end) {
   hn::ScalableTag<V> const d;
@@ -78,7 +78,7 @@ HWY_INLINE V long_dot(V const* val, I const* col, V const* x, std::int64_t k, st
 }
 
 /// The entries [k, end) of one row times x, or of a piece of one. Not inlined: with the vector
-/// loops beside it, the loop over short rows took 1.1 to 1.6 times as long.
+/// loops in the same function, the loop over short rows took 1.1 to 1.6 times as long.
 template <bool streaming, class V, class I>
 HWY_NOINLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::int64_t end) {
   if constexpr (!is_pair<V>) {
@@ -106,19 +106,18 @@ HWY_INLINE V dot(V const* val, I const* col, V const* x, std::int64_t k, std::in
   return dot<false>(val, col, x, k, end);
 }
 
-// Runs of short rows of one length (meshes, lattices, stencils) go four rows at a time with the
-// length known to the compiler: no loop, no branch, one reduction for four rows. ns an entry in L2
-// on Zen 4, four a row: 0.49 by dot(), 0.31 so.
+// Runs of short rows of one length (meshes, lattices, stencils) are computed four rows at a time
+// with the length known to the compiler: no loop, no branch, one reduction for four rows. ns per
+// entry in L2 on Zen 4, rows of four: 0.31, by dot() 0.49.
 constexpr int longest_short = vector_from - 1; // 8: 1.1 to 1.4 times as long on rows of 9 and 11
-// Rows from one at which no run began to the next that is looked at, doubled each time until a run
-// begins. 32 each time: 5 % more on random rows; 32 at first: 1.3 times as long on poisson3d7,
-// whose runs end every hundred rows.
+// After a row at which no run began, the next one is looked for so many rows later, doubled each
+// time until a run begins. 32 each time: 5 % more on random rows; 32 at first: 1.3 times as long on
+// poisson3d7, whose runs end every hundred rows.
 constexpr int look_after = 2;
 template <class V>
 inline constexpr bool has_quads = !is_pair<V> && HWY_MAX_BYTES >= 4 * sizeof(V);
 
-/// The sums of four rows of `length` entries each, row r being from val[r] and col[r] on, as a
-/// vector of four.
+/// The sums of four rows of `length` entries each, as a vector; row r begins at val[r] and col[r].
 template <int length, class V, class I>
 HWY_INLINE auto quad(V const* const (&val)[4], I const* const (&col)[4], V const* x) {
   hn::FixedTag<V, 4> const d;
@@ -195,7 +194,8 @@ std::int64_t short_run(O const* ptr, I const* col, V const* val, V const* x, V a
   std::int64_t const length = ptr[i + 1] - ptr[i];
   if (i + 4 > rows)
     return i;
-  // One test: where lengths vary, either half of it would be guessed wrong half of the time.
+  // One branch for both tests: where lengths vary, each alone would be mispredicted half of the
+  // time.
   bool const may_begin = static_cast<int>(length <= longest_short) &
                          static_cast<int>(ptr[i + 4] - ptr[i] == 4 * length);
   if (!may_begin)
@@ -227,11 +227,11 @@ std::int64_t short_run(O const* ptr, I const* col, V const* val, V const* x, V a
 static_assert(longest_short == 15);
 
 /// Rows from i to `stop` of fewer than vector_among_short entries, one by one, while they end
-/// before step `end` of the path. Returns the first row left. Four at a time by vectors, with what
-/// lies behind their ends left out, there are no wrong guesses, and fewer entries in flight: random
-/// rows of 8 took 0.9 of the time where x has 16 KB and 2.2 where 4 MB, a Delaunay mesh 0.64, most
-/// others 0.9 to 1.1. Nor did it pay to gather x for a thousand entries first, 0.8 to 1.3, or to
-/// ask for it 96 entries ahead: rmat 18 and 20 1.04 and 1.05, random rows of 8 1.01, circuit 0.97.
+/// before step `end` of the path. Returns the first row left. Tried and dropped: four rows at a
+/// time by masked vectors, which has no mispredictions but fewer entries in flight: random rows of
+/// 8 took 0.9 of the time where x has 16 KB and 2.2 where it has 4 MB, a Delaunay mesh 0.64, most
+/// others 0.9 to 1.1; gathering x for a thousand entries first, 0.8 to 1.3; prefetching x 96
+/// entries ahead: rmat 18 and 20 1.04 and 1.05, random rows of 8 1.01, circuit 0.97.
 template <class V, class I, class O>
 HWY_NOINLINE std::int64_t short_rows(O const* ptr, I const* col, V const* val, V const* x, V alpha,
                                      V beta, V* y, bool overwrite, std::int64_t i,
@@ -249,7 +249,7 @@ HWY_NOINLINE std::int64_t short_rows(O const* ptr, I const* col, V const* val, V
   return i;
 }
 
-/// Rows ended before step `at` of the path.
+/// The number of rows that end before step `at` of the path.
 template <class O>
 std::int64_t rows_before(O const* ptr, std::int64_t rows, std::int64_t at) {
   std::int64_t lo = 0;
@@ -264,7 +264,7 @@ std::int64_t rows_before(O const* ptr, std::int64_t rows, std::int64_t at) {
   return lo;
 }
 
-/// What is known of a chunk of tiles when all have ended.
+/// What a chunk of tiles leaves when all have ended.
 template <class V>
 struct chunk_end {
   bool fresh;       // begun by a thread that did not run the chunk before it: a seam
@@ -272,8 +272,8 @@ struct chunk_end {
   V sum;            // of that row so far
 };
 
-/// How tiles are dealt, and where things lie in the workspace: a piece a tile, an end a chunk, a
-/// share a thread.
+/// How tiles are dealt, and the layout of the workspace: one piece per tile, one end per chunk, one
+/// share per thread.
 template <class V>
 struct rows_layout {
   std::int64_t tiles;
@@ -299,7 +299,7 @@ std::size_t rows_workspace(std::int64_t rows, std::int64_t nnz, int threads) {
 }
 
 /// Whole rows from `first` on, whose entries begin at `begin`, while they end before step `end` of
-/// the path. Leaves the first row that is not done, and where it begins.
+/// the path. Sets `first` and `begin` to the first row that is not done.
 template <class V, class I, class O>
 HWY_NOINLINE void whole_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
                              V const* x, V beta, V* y, bool overwrite, std::int64_t end,
@@ -333,6 +333,41 @@ HWY_NOINLINE void whole_rows(V alpha, O const* ptr, I const* col, V const* val, 
   begin = k;
 }
 
+/// Whether row i is open before a step of the path that k entries lie before.
+template <class O>
+HWY_INLINE bool is_cut(O const* ptr, std::int64_t rows, std::int64_t i, std::int64_t k) {
+  return i < rows && k > static_cast<std::int64_t>(ptr[i]);
+}
+
+/// Rows that chunks of different threads share, pieces in order: the same additions as if one
+/// thread had gone through. head: of each tile, the piece of a row that was open when it began.
+template <class V, class O>
+void join_seams(rows_layout<V> const& layout, V const* head, chunk_end<V> const* ends, V alpha,
+                O const* ptr, std::int64_t rows, V beta, V* y, bool overwrite, plan_view const& p) {
+  V sum{};
+  for (std::int64_t chunk = 0; chunk < layout.chunks;) {
+    std::int64_t next = chunk + 1; // the next seam: one thread ran all chunks before it
+    while (next < layout.chunks && !ends[next].fresh)
+      ++next;
+    std::int64_t tile = layout.first_tile(chunk);
+    std::int64_t const last = layout.first_tile(next);
+    std::int64_t const i = rows_before(ptr, rows, tile * tile_steps);
+    if (is_cut(ptr, rows, i, tile * tile_steps - i)) {
+      std::int64_t const row_end = static_cast<std::int64_t>(ptr[i + 1]) + i; // a step of the path
+      for (; tile < last && row_end >= (tile + 1) * tile_steps; ++tile)
+        sum = sum + head[tile];
+      if (tile < last) {
+        update(y + i, alpha, sum + head[tile], beta, overwrite);
+        if (p.done)
+          (*p.done)(i, i + 1);
+      }
+    }
+    if (ends[next - 1].row >= 0)
+      sum = ends[next - 1].sum;
+    chunk = next;
+  }
+}
+
 template <class V, class I, class O>
 void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,
                std::int64_t nnz, V const* x, V beta, V* y, plan_view const& p) {
@@ -351,18 +386,13 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
   V* const head = reinterpret_cast<V*>(work); // piece of a row that was open when the tile began
   auto* const ends = reinterpret_cast<chunk_end<V>*>(work + layout.ends_at);
   chunk_queue queue(reinterpret_cast<share*>(work + layout.shares_at), p.threads, layout.chunks);
-  // Whether row i is open before step `at`, when k entries lie before it.
-  auto const cuts = [=](std::int64_t i, std::int64_t k) {
-    return i < rows && k > static_cast<std::int64_t>(ptr[i]);
-  };
-
   parallel(p.threads, [&](int t) {
     std::int64_t i = 0;
     std::int64_t k = 0;
-    bool foreign = false; // the open row was begun by another thread
-    bool is_open = false; // or by this one, and sum is its sum so far
+    bool foreign = false; // another thread began the open row
+    bool is_open = false; // this thread began it, and `sum` is its sum so far
     V sum{};
-    std::int64_t told = 0; // rows before it are done, or another's
+    std::int64_t told = 0; // rows before it are done, or done by another thread
     auto const tell = [&] {
       if (p.done && told < i) {
         (*p.done)(told, i);
@@ -381,13 +411,13 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
         }
         i = rows_before(ptr, rows, first * tile_steps);
         k = first * tile_steps - i;
-        foreign = cuts(i, k);
+        foreign = is_cut(ptr, rows, i, k);
         is_open = false;
         told = i + foreign;
       }
       for (std::int64_t tile = first; tile < last; ++tile) {
         std::int64_t const end = (tile + 1) * tile_steps; // of the path
-        // The row that was open: to its end, or to the tile's.
+        // The row that was open, up to its end or the tile's end.
         if (foreign || is_open) {
           std::int64_t const row_end = ptr[i + 1];
           bool const done = row_end + i < end;
@@ -423,29 +453,7 @@ void rows_loop(V alpha, O const* ptr, I const* col, V const* val, std::int64_t r
     }
   });
 
-  // The seams, pieces in order: the same additions as if one thread had gone through.
-  V sum{};
-  for (std::int64_t chunk = 0; chunk < layout.chunks;) {
-    std::int64_t next = chunk + 1; // the next seam: one thread ran all chunks before it
-    while (next < layout.chunks && !ends[next].fresh)
-      ++next;
-    std::int64_t tile = layout.first_tile(chunk);
-    std::int64_t const last = layout.first_tile(next);
-    std::int64_t const i = rows_before(ptr, rows, tile * tile_steps);
-    if (cuts(i, tile * tile_steps - i)) {
-      std::int64_t const row_end = static_cast<std::int64_t>(ptr[i + 1]) + i; // a step of the path
-      for (; tile < last && row_end >= (tile + 1) * tile_steps; ++tile)
-        sum = sum + head[tile];
-      if (tile < last) {
-        update(y + i, alpha, sum + head[tile], beta, overwrite);
-        if (p.done)
-          (*p.done)(i, i + 1);
-      }
-    }
-    if (ends[next - 1].row >= 0)
-      sum = ends[next - 1].sum;
-    chunk = next;
-  }
+  join_seams(layout, head, ends, alpha, ptr, rows, beta, y, overwrite, p);
 }
 
 template <class V, class I, class O>

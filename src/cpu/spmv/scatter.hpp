@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha*A*x + beta*y where every entry adds to another y: csc, the transpose of csr, coo in no
-// order.
+// y = alpha*A*x + beta*y where consecutive entries add to different y: csc, the transpose of csr,
+// coo in no order.
 //
-// The entries are cut into blocks, each scattered into sums of its own over the range of y it
-// touches; then the blocks' sums are added to y in order. The number of blocks depends on the
-// matrix alone: as many, up to 64, as keep their sums below half the number of entries. Where every
-// block touches all of y that may be one block, and then one thread. No atomic, no order that
-// depends on the schedule.
+// The entries are cut into blocks, each scattered into its own sums over the range of y it touches;
+// then the blocks' sums are added to y in order. The number of blocks depends on the matrix alone:
+// as many, up to 64, as keep their sums below half the number of entries. Where every block touches
+// all of y, that may be one block, and hence one thread. There are no atomics, and the order does
+// not depend on the schedule.
 #pragma once
 #include "tulle/core/types.def"
 
@@ -57,7 +57,7 @@ std::size_t choose_blocks(int fine, std::int64_t nnz, plan_view& p) {
   }
 }
 
-/// How finely the entries are cut before merging: a power of two, so that merging halves it evenly.
+/// The number of blocks before merging: a power of two, so that merging halves it evenly.
 inline int fine_blocks(std::int64_t nnz) {
   int fine = most_blocks;
   while (fine > 1 && nnz / fine < least_block)
@@ -71,7 +71,7 @@ inline std::int64_t block_begin(std::int64_t nnz, std::int64_t b, std::int64_t b
   return nnz / blocks * b + nnz % blocks * b / blocks;
 }
 
-/// The part of y that is touched.
+/// The range of y that is touched.
 struct extent {
   std::int64_t lo = INT64_MAX, hi = 0;
   HWY_INLINE void add(std::int64_t target) {
@@ -80,7 +80,7 @@ struct extent {
   }
 };
 
-/// Units (entries, rows, chunks) that hold `stored` entries together are cut into blocks;
+/// Cuts units (entries, rows, chunks), which together hold `stored` entries, into blocks;
 /// touched(begin, end, e) adds the targets of units [begin, end) to an extent. The range of each
 /// block goes into info.
 template <class V, class Touched>
@@ -99,7 +99,7 @@ std::size_t prepare_scatter_of(std::int64_t units, std::int64_t stored, plan_vie
   return choose_blocks<V>(fine, stored, p);
 }
 
-/// The same for entries, target[k] each.
+/// The same where units are entries; entry k touches target[k].
 template <class V, class I>
 std::size_t prepare_scatter(I const* target, std::int64_t nnz, plan_view& p) {
   return prepare_scatter_of<V>(nnz, nnz, p, [=](std::int64_t begin, std::int64_t end, extent& e) {
@@ -108,8 +108,8 @@ std::size_t prepare_scatter(I const* target, std::int64_t nnz, plan_view& p) {
   });
 }
 
-/// walk(begin, end, out) adds units [begin, end) of those that prepare_scatter_of() was given to
-/// out[target], x already applied.
+/// walk(begin, end, out) adds units [begin, end), as in prepare_scatter_of(), times x to
+/// out[target].
 template <class V, class Walk>
 void multiply_scatter(V alpha, std::int64_t targets, std::int64_t units, V beta, V* y,
                       plan_view const& p, Walk walk) {
@@ -127,7 +127,7 @@ void multiply_scatter(V alpha, std::int64_t targets, std::int64_t units, V beta,
     walk(block_begin(units, b, blocks), block_begin(units, b + 1, blocks),
          work + begin[b] - p.info[info_lo + 2 * b]);
   });
-  constexpr std::int64_t strip = 1024; // of y, so that sums of all blocks for it stay in L1
+  constexpr std::int64_t strip = 1024; // of y, so that its sums of all blocks stay in L1
   std::int64_t const strips = (targets + strip - 1) / strip;
   parallel_for(strips, p.threads, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t s = first * strip; s < targets && s < last * strip; s += strip) {

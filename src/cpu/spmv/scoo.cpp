@@ -2,10 +2,10 @@
 
 // src/cpu/spmv/scoo.cpp:  y = alpha*A*x + beta*y, A in SCOO.
 //
-// A slice's entries come by column: x is read in order, and the sums of its rows are in the
-// first-level cache. Entries add to two sums a row in turn, so that neighbours of one row do not
-// wait for one another. Slices are dealt to threads as strips.hpp does. Bytes that must move,
-// double with 32-bit indices: 14 an entry, 8 a row and 8 a column.
+// A slice's entries are stored by column: x is read in order, and the sums of its rows are in L1.
+// Entries add to two sums per row in turn, so that neighbours of one row do not wait for one
+// another. Slices are dealt to threads as strips.hpp does. Bytes that must move, double with 32-bit
+// indices: 14 per entry, 8 per row and 8 per column.
 #include "tulle/format/scoo.hpp"
 
 #include "cpu/spmv/scatter.hpp"
@@ -15,8 +15,8 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-constexpr int slice_group = 8;    // entries a turn of the loop
-constexpr int slice_ahead = 4096; // bytes in val to prefetch at; as in rows.hpp
+constexpr int slice_group = 8;    // entries per turn of the loop
+constexpr int slice_ahead = 4096; // prefetch distance in val, bytes; as in rows.hpp
 
 template <bool streaming, class V, class I>
 struct slice_reader {

@@ -2,8 +2,8 @@
 
 // src/cpu/spmv/scsr.cpp:  y = alpha*A*x + beta*y, A in SCSR.
 //
-// Bytes that must move, double with 32-bit indices: 12 a stored entry, 12 a row and 8 a column, and
-// the windows of y three times. The transpose is the same.
+// Bytes that must move, double with 32-bit indices: 12 per stored entry, 12 per row and 8 per
+// column, and the windows of y three times. The transpose is the same.
 #include "tulle/format/scsr.hpp"
 
 #include "cpu/spmv/symmetric_rows.hpp"

@@ -3,19 +3,19 @@
 // y = alpha*A*x + beta*y, A in CSR, by speculative segmented sum.
 //
 // Liu, thesis 2015, sec. 8.4, alg. 31. The entries are cut into tiles of omega lanes (T there) of
-// sigma entries each (W). A tile marks where rows begin, from row_ptr; each lane goes down its
-// entries and begins its sum again at a mark; pieces of a row in several lanes are added from left
-// to right. That row i of the tile has the i-th sum is speculation: it holds where no row is empty.
-// The sums are stored so, without a look at any row; then their number is compared with that of
-// the rows, and where they differ the tile's part of y is put right.
+// sigma entries each (W). A tile marks where rows begin, from row_ptr; each lane adds its entries
+// and restarts its sum at a mark; pieces of a row in several lanes are added from left to right.
+// That row i of the tile has the i-th sum is speculation: it holds where no row is empty. The sums
+// are stored that way without checking rows; then their number is compared with that of the rows,
+// and where they differ the tile's part of y is repaired.
 //
-// Unlike the thesis, where a CPU repairs what a GPU wrote when all is done, the check follows each
-// tile, whose sums are still in L1; y as it was is kept meanwhile, since beta may want it. The
-// synchronizer is kept: a thread goes through a block of tiles (S), transmits the open sum from one
-// to the next, and leaves the piece of a row that began before its block; they are added in order.
-// Blocks are of fixed size, so the bits do not depend on the number of threads.
+// Unlike the thesis, where a CPU repairs what a GPU wrote at the end, the check follows each tile,
+// whose sums are still in L1; the old y is kept meanwhile, since beta may need it. The synchronizer
+// is kept: a thread goes through a block of tiles (S), transmits the open sum from one to the next,
+// and leaves the piece of a row that began before its block; they are added in order. Blocks are of
+// fixed size, so the bits do not depend on the number of threads.
 //
-// A run of empty rows is the work of one tile, however long.
+// A run of empty rows is handled by one tile, however long it is.
 #pragma once
 #include "cpu/spmv/pieces.hpp"
 #include "cpu/spmv/rows.hpp"
@@ -23,13 +23,13 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-constexpr int tile_entries = 64;             // a word of marks; 60, in odd lanes: up to 5 % more
+// A word of marks; 60, for an odd number of steps: up to 5 % slower
+constexpr int tile_entries = 64;
 constexpr std::int64_t segment_block = 8192; // entries; as tile_steps in rows.hpp
 static_assert(segment_block % tile_entries == 0);
 
-// Lanes. All of a vector where it has more: 1.1 to 1.2 times as long on float and on AVX-512, since
-// many lanes have no row's end then, which is guessed wrong. Twice the lanes of a vector: no
-// faster.
+// Lanes. All lanes of wider vectors: 1.1 to 1.2 times as long for float and with AVX-512, since
+// then many lanes have no row end, which is mispredicted. Twice the lanes of a vector: no faster.
 template <class V>
 constexpr int omega = is_pair<V>                      ? 1
                       : HWY_MAX_BYTES / sizeof(V) < 4 ? 2
@@ -37,7 +37,7 @@ constexpr int omega = is_pair<V>                      ? 1
 template <class V>
 constexpr int sigma = tile_entries / omega<V>;
 
-/// The lowest bit as the highest.
+/// Reverses the order of bits.
 HWY_INLINE std::uint64_t reversed(std::uint64_t w) {
   w = __builtin_bswap64(w);
   w = (w >> 4 & 0x0f0f0f0f0f0f0f0f) | (w & 0x0f0f0f0f0f0f0f0f) << 4;
@@ -45,10 +45,11 @@ HWY_INLINE std::uint64_t reversed(std::uint64_t w) {
   return (w >> 1 & 0x5555555555555555) | (w & 0x5555555555555555) << 1;
 }
 
-// Where a row has another length than the one before it, its end by rows.hpp is a wrong guess: nine
-// in 64 entries of circuit, here two. So this is faster where rows are short, unequal and too many
-// for a processor to learn, and slower elsewhere. Seen in a few places of the matrix, 8 rows each,
-// so that a call need not plan; times as long as by rows, double, two threads of Zen 4:
+// Where a row differs in length from the one before it, rows.hpp mispredicts its end: nine times in
+// 64 entries of circuit, here twice. So this is faster where rows are short, unequal and too many
+// for the branch predictor to learn, and slower elsewhere. The choice looks at a few places of the
+// matrix, 8 rows each, so that a call needs no plan. In times of rows.hpp, double, two threads of
+// Zen 4:
 //   unequal and short: ct2010 .5, delaunay_n16 .6, circuit and transient .65, dblp-2010 .7,
 //     email-Enron .75, offshore .83, random rows of 4 .65; with two to ten of a hundred entries
 //     missing poisson3d7 and poisson2d9 .65 to .78, poisson2d5 of 62,500 rows .93 and .76;
@@ -63,7 +64,7 @@ constexpr int looked_at = 32; // places
 constexpr int looked_at_rows = 8;
 constexpr std::int64_t few_rows = 1 << 15;
 constexpr std::int64_t many_rows = 1 << 17;
-constexpr std::int64_t far_columns = 1 << 13; // from those of the row before
+constexpr std::int64_t far_columns = 1 << 13; // from the columns of the row before
 constexpr std::int64_t far_in_row = 5;
 constexpr std::size_t large_vector = 2 << 20; // bytes
 
@@ -71,7 +72,8 @@ template <class V, class I, class O>
 bool suits_segments(O const* ptr, I const* col, std::int64_t rows, std::int64_t cols) {
   if (is_pair<plain<V>> || rows < few_rows)
     return false;
-  auto const each_row = [&](auto const& f) { // that is looked at, with the number of the one before
+  // f(row, the row before) for the rows that are looked at
+  auto const each_row = [&](auto const& f) {
     for (int place = 0; place < looked_at; ++place) {
       std::int64_t const first = (rows - looked_at_rows - 1) * place / (looked_at - 1);
       for (std::int64_t i = first; i < first + looked_at_rows; ++i)
@@ -104,10 +106,10 @@ bool suits_segments(O const* ptr, I const* col, std::int64_t rows, std::int64_t 
 template <class V>
 pieces<V> segment_blocks(std::int64_t nnz, int threads) {
   std::int64_t const blocks = (nnz + segment_block - 1) / segment_block;
-  return {blocks > 0 ? blocks : 1, threads}; // rows without entries are a block's work too
+  return {blocks > 0 ? blocks : 1, threads}; // a block also sets the rows without entries
 }
 
-/// Lane i: at(i). By single loads, as gather_loads() in kernel/simd.hpp.
+/// A vector whose lane i is at(i), by single loads, as gather_loads() in kernel/simd.hpp.
 template <class D, class At>
 HWY_INLINE hn::Vec<D> lanes_from(D d, At at) {
   using raw = decltype(hn::Zero(d).raw);
@@ -133,7 +135,7 @@ struct sum_places {
 template <class V>
 constexpr sum_places<V> places;
 
-/// sums[(j + 1) * omega + i]: of lane i from its last mark up to step j.
+/// sums[(j + 1) * omega + i]: the sum of lane i from its last mark up to step j.
 template <class V, class I>
 HWY_INLINE void lane_sums(V const* val, I const* col, V const* x, std::uint64_t marks, int ahead,
                           V* sums) {
@@ -168,13 +170,13 @@ HWY_INLINE void lane_sums(V const* val, I const* col, V const* x, std::uint64_t 
   }
 }
 
-/// Adds to the first sum of each lane what the lanes before it have of that row; `open` to lane 0.
-/// Returns the sum that is open at the tile's end.
+/// Adds to the first sum of each lane what the lanes before it have of the same row; lane 0 gets
+/// `open`. Returns the sum that is open at the tile's end.
 template <class V>
 HWY_INLINE V join_lanes(std::uint64_t marks, V open, V* sums) {
   for (int i = 0; i < omega<V>; ++i) {
-    // Steps before the lane's first mark; none leads to the row of sums before the first step,
-    // which nobody reads.
+    // Steps before the lane's first mark. With none, the sum goes to the row before the first step,
+    // which is not read.
     std::uint64_t const of_lane = marks >> i * sigma<V>;
     int const first = of_lane ? __builtin_ctzll(of_lane) : 64;
     int const steps = first < sigma<V> ? first : sigma<V>;
@@ -213,7 +215,8 @@ struct segmented_product {
     return lo;
   }
 
-  /// The rows from `row` to `stop`, stored in the first `found` of them as if none was empty.
+  /// Repairs the rows from `row` to `stop`, whose sums were stored in the first `found` of them as
+  /// if none was empty.
   void repair(std::int64_t row, std::int64_t stop, V const* sums, std::uint64_t ends, V const* old,
               int found) const {
     for (std::int64_t i = row; i < stop; ++i) {
@@ -229,7 +232,7 @@ struct segmented_product {
     }
   }
 
-  /// What no whole tile holds: the rows from `row` on, one by one.
+  /// The rows after the last whole tile, from `row` on, one by one.
   void last_rows(std::int64_t row, std::int64_t k, bool inside, V open, piece<V>& left) const {
     for (; row < rows; ++row) {
       for (std::int64_t const end = ptr[row + 1]; k < end; ++k)
@@ -246,16 +249,18 @@ struct segmented_product {
   /// The entries of one row that a tile holds.
   V dot_of_tile(std::int64_t k) const { return dot(val, col, x, k, k + tile_entries, ahead); }
 
-  /// Rows that begin and end in the block are done then.
+  /// Computes a block; rows that begin and end in it are reported to `done`.
   void block(std::int64_t begin, piece<V>& left, rows_done const* done) const {
     HWY_ALIGN V sums[tile_entries + omega<V>] = {};
     V old[tile_entries];
-    V const a = alpha; // copies, since a store to y might change them, for all the compiler knows
+    V const a = alpha; // copies: the compiler cannot rule out that a store to y changes them
     V const b = beta;
     std::int64_t const end = begin + segment_block < nnz ? begin + segment_block : nnz;
-    std::int64_t row = begin > 0 ? row_of(begin) : 0; // empty rows before it are the last tile's
-    std::int64_t next = row;                          // the first that begins at k or after
-    bool inside = begin > 0 && static_cast<std::int64_t>(ptr[row]) < begin; // in a row from before
+    // The tile before sets the empty rows before it
+    std::int64_t row = begin > 0 ? row_of(begin) : 0;
+    std::int64_t next = row; // the first that begins at k or after
+    // Within a row that began before
+    bool inside = begin > 0 && static_cast<std::int64_t>(ptr[row]) < begin;
     next += inside;
     std::int64_t const first = next;
     left.row = -1;

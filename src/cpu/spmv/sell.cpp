@@ -4,13 +4,14 @@
 //
 // Kreutzer et al. 2014: lanes are rows, a chunk's sums stay in registers, a step takes the next
 // entry of each row. Padding is multiplied: a row whose sum is NaN is computed again from its
-// entries alone, since 0 times Inf or NaN always shows so. Long rows go by the tiles of rows.hpp.
-// A chunk is one thread's, so the bits depend on the layout alone. The transpose by scatter.hpp.
+// entries alone, since 0 times Inf or NaN always gives NaN. Long rows are computed by the tiles of
+// rows.hpp. A chunk is computed by one thread, so the bits depend on the layout alone. The
+// transpose: scatter.hpp.
 //
-// Bytes that must move, double with 32-bit indices: 8 a slot, and 4 where columns are in full, 2
-// where they are short, next to none where offsets are shared; 13 a chunk; 8 a row and 8 a column;
-// 4 a row more where rows are sorted. The stencil of five points in chunks of 8: 57 a row, where
-// csr moves 80, so at best 1.4 times the speed of memory-bound csr.
+// Bytes that must move, double with 32-bit indices: 8 per slot, and 4 for a full column, 2 for a
+// short one, almost none where offsets are shared; 13 per chunk; 8 per row and 8 per column; 4 more
+// per row where rows are sorted. The stencil of five points in chunks of 8: 57 per row, where csr
+// moves 80, so at best 1.4 times the speed of memory-bound csr.
 #include "tulle/format/sell.hpp"
 
 #include "cpu/spmv/rows.hpp"
@@ -23,7 +24,7 @@ namespace {
 // Entries of long rows that the transpose takes at once; other numbers have not been measured.
 constexpr std::int64_t long_unit = 4096;
 
-/// Where things lie in the workspace: a share a thread, a sum a long row, what rows.hpp wants.
+/// Layout of the workspace: one share per thread, one sum per long row, and that of rows.hpp.
 template <class V>
 struct sell_layout {
   std::size_t sums_at, rows_at, bytes;
@@ -35,7 +36,7 @@ struct sell_layout {
   }
 };
 
-/// x[index[0..lanes)], as this set does it best.
+/// x[index[0..lanes)], by what is fastest on this instruction set.
 template <class D, class V, class Index>
 HWY_INLINE hn::Vec<D> take(D d, V const* x, Index const* index) {
   using raw = decltype(hn::Zero(d).raw);
@@ -58,7 +59,7 @@ HWY_INLINE hn::Vec<D> take(D d, V const* x, Index const* index) {
       at[0] = index[0];
       at[1] = index[1];
     } else {
-      for (int i = 0; i < n; i += 4) { // four indices a load: loads are what binds here
+      for (int i = 0; i < n; i += 4) { // four indices per load: loads are the bottleneck here
         std::uint64_t four;
         std::memcpy(&four, index + i, 8);
         at[i] = four & 0xffff;
@@ -79,7 +80,7 @@ HWY_INLINE hn::Vec<D> take(D d, V const* x, Index const* index) {
   }
 }
 
-/// One row from its entries alone.
+/// The sum of one row from its entries alone.
 template <class V, class I, class O>
 HWY_NOINLINE V exact_row(sell_view<V, I, O> const& a, std::size_t c, int lane, V const* x) {
   V sum{};
@@ -87,7 +88,7 @@ HWY_NOINLINE V exact_row(sell_view<V, I, O> const& a, std::size_t c, int lane, V
   return sum;
 }
 
-/// The sums of N rows of a chunk: some vectors, or numbers where N is less than the least vector.
+/// The sums of N rows of a chunk: vectors, or scalars where N is less than the smallest vector.
 template <int N, class V>
 struct sums {
   static constexpr bool scalar = N * sizeof(V) < 16;
@@ -106,7 +107,7 @@ struct sums {
     for (auto& one : s)
       one = hn::Zero(tag());
   }
-  /// The next entry of each row, at x[col[lane]].
+  /// Adds the next entry of each row, times x[col[lane]].
   template <class Index>
   HWY_INLINE void add(V const* val, V const* x, Index const* col) {
     if constexpr (scalar) {
@@ -117,7 +118,7 @@ struct sums {
         s[u] = hn::MulAdd(hn::LoadU(tag(), val + u * lanes), take(tag(), x, col + u * lanes), s[u]);
     }
   }
-  /// The same, at x[lane].
+  /// The same, times x[lane].
   HWY_INLINE void add(V const* val, V const* x) {
     if constexpr (scalar) {
       for (int i = 0; i < N; ++i)
@@ -134,7 +135,7 @@ struct sums {
         nan |= t[i] != t[i];
       return nan;
     } else {
-      auto all = s[0]; // a sum of them is NaN too, or seldom where Inf meets -Inf
+      auto all = s[0]; // NaN if one of them is, and rarely where Inf meets -Inf
       for (int u = 1; u < vectors; ++u)
         all = hn::Add(all, s[u]);
       return !hn::AllFalse(tag(), hn::IsNaN(all));
@@ -170,7 +171,7 @@ struct sums {
   }
 };
 
-/// Sums that are NaN, again without padding. Not inlined: it is as good as never run.
+/// Computes sums that are NaN again, without padding. Not inlined, since it is rarely run.
 template <class V, class I, class O>
 HWY_NOINLINE void repair(V* sum, int n, sell_view<V, I, O> const& a, std::size_t c, int first,
                          V const* x) {
@@ -185,7 +186,7 @@ HWY_NOINLINE void multiply_chunks(V alpha, sell_view<V, I, O> const& a, V const*
                                   std::size_t begin, std::size_t end, std::int64_t ahead) {
   bool const overwrite = beta == V{};
   std::int64_t const chunk = a.chunk;
-  // Copies, since a store to y might change a as far as the compiler knows.
+  // Copies: the compiler cannot rule out that a store to y changes a.
   I const* const perm = a.perm;
   O const* const step_ptr = a.step_ptr;
   O const* const col_ptr = a.col_ptr;
@@ -218,7 +219,7 @@ HWY_NOINLINE void multiply_chunks(V alpha, sell_view<V, I, O> const& a, V const*
           s.add(v, from, col);
         }
       };
-      if (width > 0) // else there may be no arrays
+      if (width > 0) // otherwise there may be no arrays
         v += first * chunk + g;
       switch (width > 0 ? kind & sell_kind::mask : -1) {
       case -1:
@@ -251,7 +252,7 @@ HWY_NOINLINE void multiply_chunks(V alpha, sell_view<V, I, O> const& a, V const*
       }
       V sum[N];
       s.store(sum);
-      if (here == N) { // out of order, so there is a perm
+      if (here == N) { // rows are not in order, so there is a perm
         I const* const to = perm + place + g;
         for (int i = 0; i < N; ++i)
           update(y + to[i], alpha, sum[i], beta, overwrite);
@@ -332,13 +333,13 @@ void multiply(V alpha, sell_view<V, I, O> const& a, V const* x, V beta, V* y, pl
     update(y + a.long_row[i], alpha, sum[i], beta, beta == V{});
 }
 
-/// The transpose: chunks, then the entries of long rows by the thousand.
+/// The transpose: chunks, then the entries of long rows in large units.
 template <class V, class I, class O>
 std::int64_t units(sell_view<V, I, O> const& a) {
   return static_cast<std::int64_t>(a.chunks()) + (a.long_nnz + long_unit - 1) / long_unit;
 }
 
-/// f(row, column, value) for each entry of units [begin, end).
+/// Calls f(row, column, value) for each entry of units [begin, end).
 template <class V, class I, class O, class F>
 HWY_INLINE void walk_units(sell_view<V, I, O> const& a, std::int64_t begin, std::int64_t end, F f) {
   auto const n = static_cast<std::int64_t>(a.chunks());

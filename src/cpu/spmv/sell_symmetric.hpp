@@ -2,15 +2,15 @@
 
 // y = alpha*A*x + beta*y, A in SELL-C-sigma, symmetric. Included by sell.cpp.
 //
-// By blocks of windows, as symmetric.hpp says: rows of a window are its own, in whatever order its
-// chunks have them, so y of a block is scaled before anything is added. Where offsets are shared,
-// lanes are rows both ways: their y further up lie together as their x do. Holes are multiplied,
-// except where x of a chunk is not finite. Elsewhere columns of a step may be the same, so rows go
-// one by one, their entries alone.
+// By blocks of windows, as symmetric.hpp says: a window's chunks have only its own rows, in any
+// order, so y of a block is scaled before anything is added. Where offsets are shared, lanes are
+// rows in both directions: their y further up are contiguous, as their x are. Holes are multiplied,
+// except where x of a chunk is not finite. Where offsets are not shared, columns of a step may be
+// equal, so rows are computed one by one, without padding.
 //
-// Half the bytes, but more time: two threads on Zen 4, best ms with all entries stored and so,
-// poisson3d27 100 5.7, 7.1; lattice 500000 4.0, 9.2; fem 60000 1.0, 1.7.
-// In chunks of 16 poisson3d27 took 5.4; all entries in such chunks were not measured.
+// Half the bytes, but more time: two threads on Zen 4, best ms with all entries stored and with
+// half, poisson3d27 100 5.7, 7.1; lattice 500000 4.0, 9.2; fem 60000 1.0, 1.7. In chunks of 16
+// poisson3d27 took 5.4; all entries in such chunks were not measured.
 #pragma once
 #include "cpu/spmv/symmetric.hpp"
 
@@ -24,7 +24,7 @@ struct symmetric_sell {
   V const* x;
   V* y;
 
-  /// Rows whose y nobody else's rows come between: a window, or a chunk where none is sorted.
+  /// Rows of a unit, which are consecutive: a window, or a chunk where rows are not sorted.
   std::int64_t height() const { return a.perm ? a.sigma : a.chunk; }
   std::int64_t units() const { return (a.rows + height() - 1) / height(); }
   /// The first chunk of a unit.
@@ -35,7 +35,7 @@ struct symmetric_sell {
   }
 };
 
-/// The lowest row that chunk c adds to, holes among them.
+/// The lowest row that chunk c adds to, holes included.
 template <class V, class I, class O>
 std::int64_t lowest_row(sell_view<V, I, O> const& a, std::int64_t c) {
   auto const at = static_cast<std::size_t>(c);
@@ -57,8 +57,8 @@ std::int64_t lowest_row(sell_view<V, I, O> const& a, std::int64_t c) {
   return lowest;
 }
 
-/// n entries of a row, `stride` apart, the last of them on the diagonal where `on`: their sum with
-/// x is returned, and ax times each of the others is added to y of its column, to the window below
+/// n entries of a row, `stride` apart; the last one is on the diagonal if `on`. Returns their sum
+/// times x, and adds ax times each of the others to y of its column, or to the window below
 /// first_row. Columns of a row differ, so four are loaded before one is stored.
 template <class V, class Index>
 HWY_INLINE V strided_both_ways(V const* val, Index const* col, std::int64_t stride, std::int64_t n,
@@ -137,7 +137,7 @@ HWY_NOINLINE void symmetric_lanes(symmetric_sell<V, I, O> const& q, std::int64_t
   }
 }
 
-/// The next entry of each row both ways: s += val * x, out += val * ax.
+/// The next entry of each row in both directions: s += val * x, out += val * ax.
 template <int N, class V>
 HWY_INLINE void add_both(sums<N, V>& s, V const* val, V const* x, V const* ax, V* out) {
   using all = sums<N, V>;
@@ -161,7 +161,8 @@ HWY_INLINE void add_both(sums<N, V>& s, V const* val, V const* x, V const* ax, V
 template <int N, class V, class I, class O>
 HWY_NOINLINE void symmetric_chunks(symmetric_sell<V, I, O> const& q, std::int64_t c,
                                    std::int64_t end, std::int64_t first_row, V* window) {
-  sell_view<V, I, O> const a = q.a; // a store to y might change q, for all the compiler knows
+  // A copy: the compiler cannot rule out that a store to y changes q
+  sell_view<V, I, O> const a = q.a;
   V const* const x = q.x;
   V* const y = q.y;
   V const alpha = q.alpha;

@@ -4,7 +4,7 @@
 // reader has one sum for each row of its strip, or several.
 //
 // The path through slots and rows is cut into tiles as in rows.hpp. A strip belongs to the tile
-// that it begins in; one so long that threads would wait for it is cut where tiles end, and its
+// that it begins in. A strip so long that threads would wait for it is cut where tiles end, and its
 // pieces are added in order. Both depend on the matrix alone.
 #pragma once
 #include "kernel/chunks.hpp"
@@ -27,8 +27,8 @@ struct strips_of {
   std::int64_t count() const { return (rows + height - 1) / height; }
 };
 
-/// Where things lie in the workspace: two pieces of a long strip a tile, the strip that it leaves
-/// open, a share a thread.
+/// Layout of the workspace: two pieces of long strips per tile, the strip that it leaves open, one
+/// share per thread.
 struct strips_layout {
   std::int64_t tiles;
   std::int64_t chunks;
@@ -49,8 +49,8 @@ struct strips_layout {
 };
 
 /// Reader::multiply(sums, k, end, out): out[0..height) = rows of slots [k, end). `sums` has
-/// reader.sums() values, of which there are at most Reader::most_sums, zero before and after; out
-/// has room for Reader::most_rows.
+/// reader.sums() values, of which there are at most Reader::most_sums, which are zero before and
+/// after; out has room for Reader::most_rows.
 template <class Reader, class V, class O>
 void multiply_strips(V alpha, strips_of<O> const& a, Reader const& reader, V beta, V* y,
                      plan_view const& p) {
@@ -61,8 +61,9 @@ void multiply_strips(V alpha, strips_of<O> const& a, Reader const& reader, V bet
   O const* const ptr = a.ptr;
   bool const overwrite = beta == V{};
   char* const work = static_cast<char*>(p.work);
-  V* const heads = reinterpret_cast<V*>(work); // of the strip that was open when the tile began
-  V* const tails = heads + layout.tiles * h;   // of the one that it leaves open
+  // Pieces of the strip that was open when the tile began
+  V* const heads = reinterpret_cast<V*>(work);
+  V* const tails = heads + layout.tiles * h; // pieces of the strip that it leaves open
   auto* const open = reinterpret_cast<std::int64_t*>(work + layout.open_at); // -1: none
   chunk_queue queue(reinterpret_cast<share*>(work + layout.shares_at), p.threads, layout.chunks);
   auto const store = [=](std::int64_t s, V const* sums) {
@@ -131,7 +132,7 @@ void multiply_strips(V alpha, strips_of<O> const& a, Reader const& reader, V bet
   }
 }
 
-/// The strip that holds slot k: the last that does not begin behind it.
+/// The strip that holds slot k: the last one that begins at or before it.
 template <class O>
 std::int64_t strip_of(strips_of<O> const& a, std::int64_t k) {
   std::int64_t s = 0;

@@ -3,11 +3,11 @@
 // y = alpha*A*x + beta*y where A is stored as its lower triangle: an entry of row i and column j
 // adds to y[i] and to y[j].
 //
-// Rows are cut into blocks, each one thread's work. What a block adds to its own rows goes to y;
-// what it adds to rows above goes to a window of its own, from the lowest of them to the block's
+// Rows are cut into blocks, each computed by one thread. What a block adds to its own rows goes to
+// y; what it adds to earlier rows goes to its own window, from the lowest of them to the block's
 // first row. Then the windows are added to y in the order of the blocks. Blocks depend on the
 // matrix alone: as many, up to 64, as keep the windows below a quarter of the stored entries. Where
-// every block reaches far up that may be one block, and then one thread.
+// every block reaches far up, that may be one block, and hence one thread.
 #pragma once
 #include "kernel/simd.hpp"
 #include "kernel/spmv.hpp"
@@ -18,12 +18,12 @@ namespace {
 
 constexpr int most_row_blocks = 64;
 constexpr std::int64_t least_row_block = 4096; // entries; a guess, not measured
-// plan_view::info: [0] blocks, [1 + b] the first unit of block b and of the end, [66 + b] the
-// lowest row that it adds to
+// plan_view::info: [0] blocks, [1 + b] the first unit of block b, and the end, [66 + b] the lowest
+// row that it adds to
 constexpr int info_first = 1, info_lowest = info_first + most_row_blocks + 1;
 static_assert(info_lowest + most_row_blocks <= 160);
 
-/// Units of `height` rows each hold `stored` entries together. first(b, blocks) is the first unit
+/// Units have `height` rows each, and `stored` entries together. first(b, blocks) is the first unit
 /// of a block, and lowest(begin, end) the lowest row that units [begin, end) add to. Returns bytes
 /// of workspace.
 template <class V, class First, class Lowest>
@@ -52,7 +52,7 @@ std::size_t prepare_symmetric(std::int64_t height, std::int64_t stored, plan_vie
       p.one_pattern = true;
       return static_cast<std::size_t>(total) * sizeof(V);
     }
-    blocks /= 2; // two by two
+    blocks /= 2; // merged in pairs
     for (int b = 0; b < blocks; ++b) {
       lo[b] = lo[2 * b] < lo[2 * b + 1] ? lo[2 * b] : lo[2 * b + 1];
       begin[b] = begin[2 * b];
@@ -61,13 +61,14 @@ std::size_t prepare_symmetric(std::int64_t height, std::int64_t stored, plan_vie
   }
 }
 
-/// walk(begin, end, first_row, window, part) does the units [begin, end): it sets y of their rows
-/// and adds to y[j] for rows from first_row on, to window[j] below it, alpha already applied. No
-/// other walk has that part of p.threads at the time.
+/// walk(begin, end, first_row, window, part) computes the units [begin, end): it sets y of their
+/// rows, and adds to y[j] for rows from first_row on, to window[j] below, alpha included. No two
+/// walks run at a time with the same part of p.threads.
 template <class V, class Walk>
 void multiply_symmetric(std::int64_t height, std::int64_t rows, V* y, plan_view const& p,
                         Walk walk) {
-  // A plan for the same matrix stored whole has no blocks, and no workspace: then it is one block.
+  // A plan for the same matrix with both triangles stored has no blocks and no workspace: then
+  // there is one block.
   std::int64_t const whole[] = {0, (rows + height - 1) / height};
   bool const is_planned = p.info[0] > 0;
   std::int64_t const blocks = is_planned ? p.info[0] : 1;
@@ -76,7 +77,7 @@ void multiply_symmetric(std::int64_t height, std::int64_t rows, V* y, plan_view 
   V* window[most_row_blocks]; // where row 0 of it would be
   V* free = static_cast<V*>(p.work);
   for (std::int64_t b = 0; b < blocks; ++b) {
-    // As a number: there is no such place, and no memory at all where no block has a window.
+    // Computed as an integer, since that address is outside the workspace, which may be empty.
     window[b] = reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(free) -
                                      static_cast<std::uintptr_t>(lo[b]) * sizeof(V));
     free += first[b] * height - lo[b];
@@ -89,8 +90,8 @@ void multiply_symmetric(std::int64_t height, std::int64_t rows, V* y, plan_view 
       walk(first[b], first[b + 1], row, window[b], part);
   });
   if (blocks == 1)
-    return;                            // it has no window
-  constexpr std::int64_t strip = 1024; // of y, so that it stays in L1 while all windows go by
+    return;                            // the first block has no window
+  constexpr std::int64_t strip = 1024; // of y, so that it stays in L1 while all windows are added
   parallel_for((rows + strip - 1) / strip, p.threads, [&](std::int64_t from, std::int64_t last) {
     for (std::int64_t s = from * strip; s < rows && s < last * strip; s += strip)
       for (std::int64_t b = 0; b < blocks; ++b) {

@@ -8,8 +8,7 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-/// Rows of squares, each of side x side slots, those of a row by ascending column. Returns bytes of
-/// workspace.
+/// For rows of squares of side x side slots, with ascending columns. Returns bytes of workspace.
 template <class V, class I, class O>
 std::size_t prepare_symmetric_rows(std::int64_t rows, std::int64_t squares, int side,
                                    O const* row_ptr, I const* col, plan_view& p) {
@@ -36,10 +35,10 @@ std::size_t prepare_symmetric_rows(std::int64_t rows, std::int64_t squares, int 
       });
 }
 
-/// Entries [k, end) of a row: their sum with x is returned, and ax times each is added to out of
-/// its column. Columns of a row differ, so four are loaded before one is stored. With one sum, ms
-/// on Zen 4 with two threads: poisson2d5 2000 9.8 for 9.3, poisson3d27 100 9.2 for 8.4, fem 1.6
-/// for 1.3.
+/// Entries [k, end) of a row: returns their sum times x, and adds ax times each to out of its
+/// column. Columns of a row differ, so four are loaded before one is stored. With one sum instead
+/// of several, ms on Zen 4 with two threads: poisson2d5 2000 9.8 instead of 9.3, poisson3d27 100
+/// 9.2 instead of 8.4, fem 1.6 instead of 1.3.
 template <class V, class I>
 HWY_INLINE V both_ways(V const* val, I const* col, V const* x, V ax, V* out, std::int64_t k,
                        std::int64_t end) {
@@ -68,7 +67,7 @@ HWY_INLINE V both_ways(V const* val, I const* col, V const* x, V ax, V* out, std
   return (s0 + s1) + (s2 + s3);
 }
 
-/// Rows [i, end), a block of its own: columns before it go to the window.
+/// Rows [i, end) of one block: columns before its first row go to the window.
 template <class V, class I, class O>
 HWY_NOINLINE void symmetric_rows(V alpha, O const* row_ptr, I const* col, V const* val, V const* x,
                                  V beta, V* y, std::int64_t i, std::int64_t end, V* window) {

@@ -4,15 +4,15 @@
 //
 // Algorithm 2 of Yzelman's paper, part by part (bicrs_parts.hpp): 64 bytes of values times x at
 // their columns, each a 16-bit distance from the vector's first. At the end of a group the lanes of
-// a row are added, halves to halves, and the rows' sums to those of the part. Unlike there, x is
+// a row are added pairwise, and the rows' sums are added to those of the part. Unlike there, x is
 // gathered by single loads, which is faster here (kernel/simd.hpp), and no group waits for others
 // to fill a vector of sums.
 //
-// Holes are multiplied: 0 times a finite x adds nothing, and 0 times Inf or NaN shows as a NaN in
-// the sum; a part that has one goes by its pattern once more, for the rows that do.
+// Holes are multiplied: 0 times a finite x adds nothing, and 0 times Inf or NaN gives NaN in the
+// sum; the rows of a part that have one are computed again by the pattern.
 //
-// Bytes that must move, double with 32-bit indices: 10 a slot, 2 a row of a block, 8 a row and 8 a
-// column; without holes at best 1.2 times csr's bound.
+// Bytes that must move, double with 32-bit indices: 10 per slot, 2 per row of a block, 8 per row
+// and 8 per column; without holes at best 1.2 times csr's bound.
 #include "tulle/format/vbicrs.hpp"
 
 #include "cpu/spmv/bicrs_parts.hpp"
@@ -21,11 +21,11 @@
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
-// Vectors that are looked at to see whether x is read in runs.
+// Vectors that are sampled to see whether x is read in runs.
 constexpr std::int64_t sample = 4096;
 
-/// Whether distances ascend by one, the first being 0 whatever stands there: one load of x, or of
-/// sums, then does for a whole vector.
+/// Whether distances ascend by one, where the first counts as 0: then one load of x, or of sums,
+/// suffices for a vector.
 template <int n>
 HWY_INLINE bool is_run(std::int16_t const* off) {
   static_assert(n % 4 == 0);
@@ -57,8 +57,7 @@ std::size_t prepare(vbicrs_view<V, I, O> const& a, plan_view& p) {
   return bytes;
 }
 
-/// x at distances off[0..lanes) from where it points, that of the very first being 0 and not what
-/// stands there.
+/// x[off[0..lanes)], where the first distance counts as 0.
 template <bool lead, class D, class V>
 HWY_INLINE hn::Vec<D> gather_near(D d, V const* x, std::int16_t const* off) {
   if constexpr (!lead) {
@@ -72,8 +71,8 @@ HWY_INLINE hn::Vec<D> gather_near(D d, V const* x, std::int16_t const* off) {
   }
 }
 
-/// The lanes of each of h rows, all n of them, added to the rows' sums: `to` is that of the first,
-/// the others are at distances group[1] and on.
+/// Adds the n lanes of each of h rows to the rows' sums: `to` is that of the first row, the others
+/// are at distances group[1] and on.
 template <int h, int n, class D, class V>
 HWY_INLINE void add_group(D d, hn::Vec<D>* acc, std::int16_t const* group, V* to) {
   constexpr int lanes = sizeof(hn::Vec<D>) / sizeof(V);

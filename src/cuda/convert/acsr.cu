@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to acsr: its arrays, and rows in the order of their bins.
+// csr to acsr: a copy of its arrays, and rows in the order of their bins.
 #include "tulle/format/acsr.hpp"
 
 #include "cuda/convert/convert.cuh"
@@ -16,7 +16,7 @@ __device__ int bin_there(unsigned long long length) {
 
 template <class V, class I, class O>
 acsr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, acsr_options o,
-                                           result const& to) {
+                                         result const& to) {
   canonical<V, I, O> const c(a, to.stream());
   auto const n = static_cast<std::size_t>(a.rows);
   auto const rows = to.copy(c.view);

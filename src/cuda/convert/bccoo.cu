@@ -10,7 +10,7 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// What stands for the pointers of block rows.
+/// What replaces the pointers of block rows.
 template <class I>
 struct block_flags {
   std::span<std::uint64_t const> flag;
@@ -54,7 +54,7 @@ block_flags<I> flags_of(O const* ptr, std::size_t n, std::size_t blocks, result 
 
 template <class V, class I, class O>
 bccoo_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bccoo_options const& o,
-                                            result const& to) {
+                                          result const& to) {
   bcsr_options const shape =
       detail::checked_bcsr_options({o.rows, o.cols, o.limit, false}, "bccoo");
   canonical<V, I, O> const c(a, to.stream());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to bcoo: blocks as bcsr, whose pointers become a row for each.
+// csr to bcoo: blocks as bcsr, whose pointers become one row per block.
 #include "tulle/format/bcoo.hpp"
 
 #include "cuda/convert/blocks.cuh"
@@ -11,7 +11,7 @@ namespace {
 
 template <class V, class I, class O>
 bcoo_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bcoo_options const& o,
-                                           result const& to) {
+                                         result const& to) {
   bcsr_options const shape = detail::checked_bcsr_options({o.rows, o.cols, o.limit, false}, "bcoo");
   canonical<V, I, O> const c(a, to.stream());
   I* block_row = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to bicrs: runs along the curve (bicrs_runs.cuh), then a thread an entry.
+// csr to bicrs: runs along the curve (bicrs_runs.cuh), then one thread per entry.
 #include "tulle/format/bicrs.hpp"
 
 #include "cuda/convert/bicrs_runs.cuh"
@@ -10,7 +10,7 @@ namespace {
 
 template <class V, class I, class O>
 bicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bicrs_options const& o,
-                                            result const& to) {
+                                          result const& to) {
   detail::check_bicrs_options("bicrs", o.block, 0, bicrs_options::most_block, o.part);
   canonical<V, I, O> const c(a, to.stream());
   device_csr<V, I, O> const from = c.view;
@@ -43,7 +43,7 @@ bicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, bicrs_op
   });
   runs.each_entry([=] __device__(std::size_t r, std::size_t k, bool begins, std::size_t at) {
     using U = std::make_unsigned_t<I>;
-    U before = 0; // and what a jump adds
+    U before = 0; // plus what a jump adds
     if (!begins)
       before = static_cast<U>(from.col[k - 1]);
     else if (!begins_part(r))

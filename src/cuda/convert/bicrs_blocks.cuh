@@ -11,7 +11,7 @@ namespace {
 template <class I, class O>
 struct device_blocks {
   std::size_t count;
-  O* part_block; // of the result, as the next two
+  O* part_block; // memory of the result, as the next two
   I *row, *col;
   std::unique_ptr<scratch<O>> before; // runs + 1: blocks that begin before a run
   std::unique_ptr<scratch<O>> begin;  // count + 1: runs

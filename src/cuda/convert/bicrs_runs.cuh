@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What bicrs, cbicrs and vbicrs begin with: rows cut into parts, the entries of each row into runs
-// by the blocks they are in, and runs of each part put along the curve. As on the host, but for all
-// parts at once: runs are sorted by (part, place), and stay in the order of rows where those agree.
+// The first steps of conversions to bicrs, cbicrs and vbicrs: rows are cut into parts, the entries
+// of each row into runs by the blocks they are in, and the runs of each part are sorted along the
+// curve. As on the host, but for all parts at once: runs are sorted by (part, place), and stay in
+// the order of rows where those agree.
 #pragma once
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
@@ -12,8 +13,8 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// As detail::greedy_parts, by one warp: each part is a search, 32 rows at once, for the row that
-/// does not fit any more. *parts: how many there are.
+/// As detail::greedy_parts, by one warp: each part is a search, 32 rows at once, for the first row
+/// that does not fit. *parts: the number of parts.
 template <class I, class O>
 __global__ void greedy_parts_kernel(std::int64_t rows, O const* row_ptr, std::int64_t part,
                                     I* part_row, unsigned long long* parts) {
@@ -51,7 +52,7 @@ struct device_parts {
 template <class V, class I, class O>
 device_parts<I> greedy_parts(device_csr<V, I, O> const& a, int part, result const& to) {
   auto const rows = static_cast<std::size_t>(a.rows);
-  // Two parts together are of more than `part` entries and rows.
+  // Two consecutive parts have more than `part` entries and rows together.
   std::size_t const most = std::min(
       rows, (static_cast<std::size_t>(a.nnz) + rows) / static_cast<std::size_t>(part) * 2 + 1);
   scratch<I> const row(most + 1, to.stream());
@@ -79,7 +80,7 @@ struct device_runs {
   std::int64_t const* part() const { return part_of->get(); }
   O const* at() const { return ptr->get(); }
 
-  /// f(run, entry of the csr, whether the run begins with it, its place) for each entry.
+  /// Calls f(run, entry of the csr, whether the run begins with it, its place) for each entry.
   template <class F>
   void each_entry(F const& f) const {
     each(static_cast<std::size_t>(a.nnz), stream,
@@ -94,7 +95,7 @@ struct device_runs {
   }
 };
 
-/// Those of a canonical csr. Waits for the stream.
+/// The runs of a canonical csr. Waits for the stream.
 template <class V, class I, class O>
 device_runs<V, I, O> find_runs(char const* format, device_csr<V, I, O> const& a, int block,
                                int part, result const& to) {
@@ -103,7 +104,7 @@ device_runs<V, I, O> find_runs(char const* format, device_csr<V, I, O> const& a,
   device_parts<I> const parts = greedy_parts(a, part, to);
   int const bits = detail::hilbert_bits(format, fetch(parts.row, parts.count + 1, stream).data(),
                                         parts.count, a.cols, block);
-  bool const is_cut = block != 0; // else all is one block
+  bool const is_cut = block != 0; // otherwise the matrix is one block
   int shift = 0;
   while (block >> shift > 1)
     ++shift;
@@ -142,7 +143,7 @@ device_runs<V, I, O> find_runs(char const* format, device_csr<V, I, O> const& a,
          place[q] = static_cast<std::int64_t>(on_curve);
          found[q] = {on_curve, i, j, static_cast<O>(k), I(0)};
        });
-  // A sort looks at as many bits as the greatest key has.
+  // The sort compares as many bits as the greatest key has.
   std::uint64_t const last_place = bits == 0 ? 1 : ~std::uint64_t{0} >> (64 - 2 * bits);
   order_by(static_cast<std::int64_t>(parts.count), static_cast<std::int64_t>(last_place),
            static_cast<std::int64_t>(count), static_cast<std::int64_t const*>(part_of.get()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Dense blocks of a csr on the device: which shape suits, and a bcsr of them.
+// Dense blocks of a csr on the device: chooses a shape, and makes a bcsr.
 #pragma once
 #include "tulle/format/bcsr.hpp"
 
@@ -19,7 +19,8 @@ namespace {
 
 constexpr int sides = detail::longest_block_side;
 
-/// The shape that detail::choose_block_shape takes, from counts of all shapes. Waits for them.
+/// The shape that detail::choose_block_shape chooses, from counts of all shapes. Waits for the
+/// counts.
 template <class V, class I, class O>
 detail::block_shape choose_shape(device_csr<V, I, O> const& a, bcsr_options const& o,
                                  void* stream) {
@@ -57,9 +58,9 @@ detail::block_shape choose_shape(device_csr<V, I, O> const& a, bcsr_options cons
 constexpr int row_lanes = sides; // of a block row
 constexpr int rows_of_warp = 32 / row_lanes;
 
-/// The blocks of block row i in order: f(here, block column, first, last) in each of its eight
-/// lanes, the entries of the lane's row in the block being [first, last). A warp has four block
-/// rows and calls f in all its lanes; `here` where the block row has a block left.
+/// Calls f(here, block column, first, last) for the blocks of block row i in order, in each of its
+/// eight lanes; the entries of the lane's row in the block are [first, last). A warp has four block
+/// rows and calls f in all lanes; `here` is set where the block row has a block left.
 template <class V, class I, class O, class F>
 __device__ void each_block(device_csr<V, I, O> const& a, int height, int width, std::size_t i,
                            int lane, F f) {
@@ -87,16 +88,16 @@ __device__ void each_block(device_csr<V, I, O> const& a, int height, int width, 
   }
 }
 
-/// keep(pointers, block rows, blocks) says what block_ptr is, when all is known. No parameter of a
-/// template: those of functions with device lambdas may not be lambdas.
+/// keep(pointers, block rows, blocks) returns block_ptr once all is known. It is no template
+/// parameter: functions with device lambdas may not have lambdas as parameters of theirs.
 template <class O>
 using keep_pointers = std::function<O const*(O const*, std::size_t, std::size_t)>;
 
-/// Blocks of a canonical matrix, of which kept.view is stored, for the format of that name.
+/// The blocks of a canonical matrix, of which kept.view is stored. name: of the format.
 template <class V, class I, class O>
 bcsr_view<V, I, O, space::cuda> blocks_of(device_csr<V, I, O> const& a, bcsr_options const& o,
-                                            result const& to, char const* name,
-                                            std::type_identity_t<keep_pointers<O>> const& keep) {
+                                          result const& to, char const* name,
+                                          std::type_identity_t<keep_pointers<O>> const& keep) {
   void* const stream = to.stream();
   detail::block_shape const shape = choose_shape(a, o, stream);
   int const h = shape.height;
@@ -135,7 +136,7 @@ bcsr_view<V, I, O, space::cuda> blocks_of(device_csr<V, I, O> const& a, bcsr_opt
   double const bytes = detail::bcsr_bytes<V, I, O>(all, blocks, size, words);
   bcsr_options const least = {o.rows ? o.rows : 1, o.cols ? o.cols : 1, o.limit, o.symmetric};
   if (bytes > double(detail::bytes_of(from)) && (h != least.rows || w != least.cols))
-    return blocks_of(a, least, to, name, keep); // chosen, and wrong
+    return blocks_of(a, least, to, name, keep); // the chosen shape was wrong
   detail::check_room(name, bytes, detail::bytes_of(a), o.limit);
   std::size_t const slots = checked_mul(blocks, size, "bcsr: slots");
   O const* const ptr = pointers.get();
@@ -187,7 +188,7 @@ bcsr_view<V, I, O, space::cuda> blocks_of(device_csr<V, I, O> const& a, bcsr_opt
 /// The same as a bcsr.
 template <class V, class I, class O>
 bcsr_view<V, I, O, space::cuda> blocks_of(device_csr<V, I, O> const& a, bcsr_options const& o,
-                                            result const& to) {
+                                          result const& to) {
   return blocks_of(a, o, to, "bcsr", [&](O const* ptr, std::size_t n, std::size_t) {
     return ptr ? to.copy(ptr, n + 1) : to.zeros<O>(1);
   });

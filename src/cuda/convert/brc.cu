@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // csr to brc: rows sorted by length; levels on the host, from how many rows are longer than each;
-// then a thread a row of a block.
+// then one thread per row of a block.
 #include "tulle/format/brc.hpp"
 
 #include "cuda/convert/sorted_rows.cuh"
@@ -30,7 +30,7 @@ struct levels_of {
 
 template <class V, class I, class O>
 brc_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, brc_options o,
-                                          result const& to) {
+                                        result const& to) {
   detail::check_brc_options(o);
   canonical<V, I, O> const c(a, to.stream());
   auto const order = sort_rows(c.view, 0, to);

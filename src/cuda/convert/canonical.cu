@@ -10,19 +10,19 @@
 
 namespace tulle::kernels::cuda {
 
-// What a look at a csr finds.
+// What the check of a csr finds.
 struct csr_found {
-  unsigned long long inside;  // columns that do not ascend, less those where a row begins
+  unsigned long long inside;  // columns that do not ascend, minus those at which a row begins
   unsigned long long empty;   // rows
-  unsigned long long pointer; // the first that is not what it should be; ~0: none is
+  unsigned long long pointer; // the first wrong one; ~0: none
   unsigned long long column;
 };
 
 namespace {
 
-// Columns may go down, or stay, from one row to the next alone: as often in all as there. So one
-// pass tells, without knowing the row of an entry; it reads no column that is not there, whatever
-// row_ptr has.
+// Columns may only fail to ascend from one row to the next, so both counts must be equal. So one
+// pass suffices, without knowing the row of an entry; it never reads past the columns, whatever
+// row_ptr holds.
 template <class V, class I, class O>
 __global__ void look_kernel(device_csr<V, I, O> a, csr_found* to) {
   auto const nnz = static_cast<std::size_t>(a.nnz);
@@ -52,7 +52,7 @@ __global__ void look_kernel(device_csr<V, I, O> a, csr_found* to) {
   fold_warp<least>(column, &to->column);
 }
 
-/// errc::bad_structure for what it found, if that is not right.
+/// Throws errc::bad_structure if what was found is not valid.
 template <class V, class I, class O>
 void check_found(device_csr<V, I, O> const& a, csr_found const& f, void* stream) {
   if (f.pointer != ~0ull) {
@@ -115,7 +115,7 @@ scratch_csr<V, I, O> compress(I rows, I cols, O nnz, I const* row, I const* col,
   scratch<I> const sorted(n, s);
   scratch<O> const order(n, s), places(n + 1, s);
   order_by(rows, cols, nnz, row, col, sorted.get(), order.get(), stream);
-  // Of entries at one place the first is kept.
+  // Of entries at the same place the first is kept.
   each(
       n, stream,
       [=, row = sorted.get(), order = order.get(), place = places.get()] __device__(std::size_t k) {

@@ -15,7 +15,7 @@ namespace tulle::kernels::cuda {
 template <class V, class I, class O>
 using device_csr = csr_view<V, I, O, space::cuda>;
 
-/// A csr in memory of the stream's pool.
+/// A csr whose memory is from the stream's pool.
 template <class V, class I, class O>
 struct scratch_csr {
   std::unique_ptr<scratch<O>> row_ptr;
@@ -24,15 +24,15 @@ struct scratch_csr {
   device_csr<V, I, O> view;
 };
 
-/// The csr of triplets in any order.
+/// Makes a csr of triplets in any order.
 template <class V, class I, class O>
 scratch_csr<V, I, O> compress(I rows, I cols, O nnz, I const* row, I const* col, V const* val,
                               void* stream);
 
 struct csr_found;
 
-/// A check whether a csr is canonical, under way. If `is_concurrent`, it runs on a side stream
-/// while the stream goes on; kernels launched before the answer must cope with any row_ptr.
+/// A running check whether a csr is canonical. If `is_concurrent`, it runs on a side stream while
+/// the stream goes on; kernels launched before the answer must cope with any row_ptr.
 template <class V, class I, class O>
 struct csr_look {
   device_csr<V, I, O> a;
@@ -42,9 +42,9 @@ struct csr_look {
   csr_look(device_csr<V, I, O> const& a, void* stream, bool is_concurrent = true);
 };
 
-/// As detail::canonical is on the host, with the same errors: a itself at the cost of reading its
-/// columns once, where it is canonical. Waits for the look, and for the stream where it makes a
-/// copy or fails.
+/// As detail::canonical on the host, with the same errors. A canonical matrix is used as it is, at
+/// the cost of reading its columns once. Waits for the check, and for the stream if it makes a copy
+/// or fails.
 template <class V, class I, class O>
 struct canonical {
   scratch_csr<V, I, O> copy;

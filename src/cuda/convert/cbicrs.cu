@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to cbicrs: runs along the curve (bicrs_runs.cuh), each a jump; then a thread an entry.
+// csr to cbicrs: runs along the curve (bicrs_runs.cuh), each a jump; then one thread per entry.
 #include "tulle/format/cbicrs.hpp"
 
 #include "cuda/convert/bicrs_blocks.cuh"
@@ -10,7 +10,7 @@ namespace {
 
 template <class V, class I, class O>
 cbicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, cbicrs_options const& o,
-                                             result const& to) {
+                                           result const& to) {
   detail::check_bicrs_options("cbicrs", o.block, 1, detail::most_bicrs_block, o.part);
   canonical<V, I, O> const c(a, to.stream());
   device_csr<V, I, O> const from = c.view;
@@ -37,7 +37,7 @@ cbicrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, cbicrs_
         run[r].row - (begins_block(r) ? run[r].row / side * side : run[r - 1].row));
   });
   runs.each_entry([=] __device__(std::size_t r, std::size_t k, bool begins, std::size_t at) {
-    I before = 0; // and what a jump adds
+    I before = 0; // plus what a jump adds
     if (!begins)
       before = from.col[k - 1];
     else if (begins_block(r))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to cmrs: strips in the order of csr, sorted by column, or padded. The sort is of all strips
-// at once, by (strip, column).
+// csr to cmrs: strips in the order of csr, sorted by column, or padded. All strips are sorted at
+// once, by (strip, column).
 #include "tulle/format/cmrs.hpp"
 
 #include "cuda/convert/convert.cuh"
@@ -11,10 +11,10 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// The padded strips of a, a thread each.
+/// The padded strips of a, one thread each.
 template <class V, class I, class O>
 cmrs_view<V, I, O, space::cuda> padded(device_csr<V, I, O> const& a, cmrs_layout const& layout,
-                                         double limit, result const& to) {
+                                       double limit, result const& to) {
   auto const n = static_cast<std::size_t>(a.rows);
   auto const h = static_cast<std::size_t>(layout.height);
   std::size_t const strips = ceil_div(n, h);
@@ -43,7 +43,7 @@ cmrs_view<V, I, O, space::cuda> padded(device_csr<V, I, O> const& a, cmrs_layout
 
 template <class V, class I, class O>
 cmrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, cmrs_options const& o,
-                                           result const& to) {
+                                         result const& to) {
   cmrs_layout const layout = detail::layout_of(o);
   detail::check_column_words(a.cols, layout);
   canonical<V, I, O> const c(a, to.stream());
@@ -64,7 +64,7 @@ cmrs_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, cmrs_opti
   scratch<I> const row(n, to.stream());
   expand_rows(a.rows, from.nnz, from.row_ptr, row.get(), to.stream());
   scratch<O> const order(layout.sorted && h > 1 ? n : 0, to.stream());
-  bool const sorts = layout.sorted && h > 1; // rows of one are sorted
+  bool const sorts = layout.sorted && h > 1; // strips of one row are sorted anyway
   if (sorts && n != 0) {
     scratch<I> const strip(n, to.stream()), sorted(n, to.stream());
     each(n, to.stream(), [=, row = row.get(), strip = strip.get()] __device__(std::size_t k) {

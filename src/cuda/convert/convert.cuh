@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a conversion's file includes: the result's memory, the canonical form of what comes, and the
-// cells of the table.
+// What the file of a conversion includes: the result's memory, the canonical form of the input, and
+// the cells of the table.
 #pragma once
 #include "tulle/format/csr.hpp"
 
@@ -13,7 +13,7 @@
 
 namespace tulle::kernels::cuda {
 
-/// Device memory that the caller owns, and the stream that fills it.
+/// Takes device memory that the caller owns; knows the stream that fills it.
 class result {
 public:
   explicit result(result_memory const& to) : to_(to) {}
@@ -28,7 +28,7 @@ public:
       throw failure{worded(outcome::no_memory, "convert", "no device memory for the result")};
     return static_cast<T*>(p);
   }
-  /// Gives back all that was taken so far.
+  /// Gives back everything taken so far.
   void begin_anew() const { to_.give_all(to_.owner); }
   /// A copy of n elements on the device.
   template <class T>
@@ -47,12 +47,12 @@ public:
       TULLE_CUDA(cudaMemsetAsync, to, 0, n * sizeof(T), static_cast<cudaStream_t>(stream()));
     return to;
   }
-  /// row_ptr of a, rows + 1 even where a has none.
+  /// A copy of row_ptr, with rows + 1 elements even where a has none.
   template <class V, class I, class O>
   O* row_ptr(device_csr<V, I, O> const& a) const {
     return a.row_ptr ? copy(a.row_ptr, static_cast<std::size_t>(a.rows) + 1) : zeros<O>(1);
   }
-  /// All of a.
+  /// A copy of a.
   template <class V, class I, class O>
   device_csr<V, I, O> copy(device_csr<V, I, O> const& a) const {
     auto const n = static_cast<std::size_t>(a.nnz);
@@ -103,7 +103,8 @@ std::size_t last_of(O const* ptr, std::size_t n, void* stream) {
   extern conversion const convert_##format##_##tag;                                                \
   conversion const convert_##format##_##tag = {from_csr_##format##_##tag, to_csr_##format##_##tag};
 
-/// The conversion for every pair of TULLE_TYPES; for every one of types.def; with the way back.
+/// The conversion for every pair of TULLE_TYPES; for every pair of types.def; for every pair of
+/// types.def and in both directions.
 #define TULLE_INSTANTIATE_CUDA_CONVERT(format) TULLE_TYPES(TULLE_CUDA_ONE_WAY, format)
 #define TULLE_INSTANTIATE_CUDA_CONVERT_BASIC(format) TULLE_KERNEL_TYPES(TULLE_CUDA_ONE_WAY, format)
 #define TULLE_INSTANTIATE_CUDA_CONVERT_BASIC_BACK(format)                                          \

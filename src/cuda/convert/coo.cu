@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to coo and back: rows spelled out, or sorted and counted.
+// csr to coo and back: one row per entry; entries sorted by row and counted.
 #include "tulle/format/coo.hpp"
 
 #include "cuda/convert/convert.cuh"
@@ -11,7 +11,7 @@ namespace {
 
 template <class V, class I, class O>
 coo_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, coo_options,
-                                          result const& to) {
+                                        result const& to) {
   canonical<V, I, O> const c(a, to.stream());
   auto const n = static_cast<std::size_t>(c.view.nnz);
   I* const row = to.take<I>(n);

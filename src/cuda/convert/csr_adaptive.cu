@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to csr_adaptive: its arrays, and blocks of rows, a thread for each stretch that is cut by
-// itself.
+// csr to csr_adaptive: a copy of its arrays, and blocks of rows, one thread per stretch that is cut
+// independently.
 #include "tulle/format/csr_adaptive.hpp"
 
 #include "cuda/convert/convert.cuh"
@@ -24,7 +24,7 @@ __device__ void each_block(O const* row_ptr, std::size_t rows, std::size_t s, in
 
 template <class V, class I, class O>
 csr_adaptive_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a,
-                                                   csr_adaptive_options o, result const& to) {
+                                                 csr_adaptive_options o, result const& to) {
   detail::check_block_entries(o.entries);
   canonical<V, I, O> const c(a, to.stream());
   auto const rows = to.copy(c.view);

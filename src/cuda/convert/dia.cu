@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to dia: diagonals are counted by sorting the entries' offsets, so that it takes as long
-// whatever their number is; then each entry finds its own place.
+// csr to dia: diagonals are counted by sorting the entries' offsets, so the time does not depend on
+// their number; then each entry finds its place.
 #include "tulle/format/dia.hpp"
 
 #include "cuda/convert/convert.cuh"
@@ -16,7 +16,7 @@ namespace {
 
 using count = unsigned long long;
 
-/// As detail::dia_choice: the diagonals to keep, and what they have.
+/// As detail::dia_choice: the diagonals to keep, and how many entries they have.
 template <class I>
 struct dia_choice {
   I const* diagonal = nullptr;
@@ -82,7 +82,7 @@ dia_choice<I> choose_diagonals(device_csr<V, I, O> const& a, I const* row,
   return c;
 }
 
-/// Entries on no diagonal, in rows that have any.
+/// Entries on no kept diagonal, of rows that have some.
 template <class V, class I, class O>
 void add_strays(device_csr<V, I, O> const& a, O* place, std::size_t strays,
                 dia_view<V, I, O, space::cuda>& m, result const& to) {
@@ -122,7 +122,7 @@ void add_strays(device_csr<V, I, O> const& a, O* place, std::size_t strays,
   m.stray_val = stray_val;
 }
 
-/// Bits of n values as one number that is not 0.
+/// A hash of n values; never 0.
 template <class V>
 __device__ unsigned long long hash_of(V const* val, std::size_t n) {
   using bits = std::conditional_t<sizeof(V) == 4, unsigned, unsigned long long>;
@@ -134,9 +134,9 @@ __device__ unsigned long long hash_of(V const* val, std::size_t n) {
   return h != 0 ? h : 1;
 }
 
-/// As detail::dia_share: of the m.stretches at val each once to m.val, and which one each is to
-/// m.shared. A table has for each hash the first stretch of it; one that has its hash and not its
-/// values stays by itself.
+/// As detail::dia_share: copies each distinct one of the m.stretches at val once to m.val, and
+/// writes to m.shared which one each stretch is. A table has for each hash the first stretch with
+/// it; a stretch with the same hash and other values is not shared.
 template <class V, class I, class O>
 void share(V const* val, dia_view<V, I, O, space::cuda>& m, result const& to) {
   std::size_t const n = m.stretches;
@@ -153,7 +153,8 @@ void share(V const* val, dia_view<V, I, O, space::cuda>& m, result const& to) {
        [=, key = keys.get(), first = firsts.get(), place = places.get()] __device__(std::size_t s) {
          count const h = hash_of(val + s * block, block);
          std::size_t at = h & (room - 1);
-         // Most find what they would write: a look first, since all of one stretch meet there.
+         // Most find the value they would write, so they read it first: all equal stretches meet
+         // there.
          for (;; at = (at + 1) & (room - 1))
            if (count k = __ldcg(key + at);
                k == h || (k == 0 && ((k = atomicCAS(key + at, 0, h)) == 0 || k == h)))
@@ -192,7 +193,7 @@ void share(V const* val, dia_view<V, I, O, space::cuda>& m, result const& to) {
 
 template <class V, class I, class O>
 dia_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, dia_options const& o,
-                                          result const& to) {
+                                        result const& to) {
   detail::check_dia_options(o);
   canonical<V, I, O> const c(a, to.stream());
   if (o.symmetric)
@@ -227,7 +228,7 @@ dia_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, dia_option
   each(blocks, to.stream(),
        [=, first = firsts.get(), diagonal = chosen.diagonal,
         diagonals = chosen.diagonals] __device__(std::size_t b) {
-         // As detail::dia_range: those that meet the block's rows.
+         // As detail::dia_range: the diagonals that meet the block's rows.
          first[b] = lower_bound(diagonal, diagonals, static_cast<I>(-g.last_row(b)));
          block_ptr[b] = static_cast<O>(
              upper_bound(diagonal, diagonals, static_cast<I>(g.cols - 1 - g.first_row(b))) -
@@ -246,7 +247,7 @@ dia_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, dia_option
   if (n == 0)
     return m;
 
-  // Bits are set in whole words, of which the mask may lack a part of the last.
+  // Bits are set in whole words; the mask may end within the last one.
   std::size_t const mask_bytes = chosen.stretches * bytes;
   std::size_t const words = mask_bytes / 4 + 1;
   scratch<unsigned> const bits(words, to.stream());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to hyb: the first entries of each row as ell, the others as coo, a thread each.
+// csr to hyb: the first entries of each row as ell, the others as coo, one thread per row.
 #include "tulle/format/hyb.hpp"
 
 #include "cuda/convert/padded.cuh"
@@ -11,8 +11,8 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// detail::width_by_lengths: the largest width that a third of the rows reach, which is the length
-/// of the last of that third when rows are sorted by length.
+/// detail::width_by_lengths: the largest width that a third of the rows reach, i.e. the length of
+/// the last row of that third when rows are sorted by length.
 template <class V, class I, class O>
 std::size_t width_by_lengths(device_csr<V, I, O> const& a, void* stream) {
   auto const n = static_cast<std::size_t>(a.rows);
@@ -20,7 +20,7 @@ std::size_t width_by_lengths(device_csr<V, I, O> const& a, void* stream) {
     return 0;
   scratch<I> const lengths(n, stream), sorted(n, stream);
   each(n, stream, [=, row_ptr = a.row_ptr, length = lengths.get()] __device__(std::size_t i) {
-    length[i] = static_cast<I>(row_ptr[i + 1] - row_ptr[i]); // no more than columns
+    length[i] = static_cast<I>(row_ptr[i + 1] - row_ptr[i]); // at most the number of columns
   });
   sort_keys(static_cast<I const*>(lengths.get()), sorted.get(), n, a.cols, stream);
   return static_cast<std::size_t>(fetch(sorted.get() + (n - (n + 2) / 3), 1, stream)[0]);
@@ -28,7 +28,7 @@ std::size_t width_by_lengths(device_csr<V, I, O> const& a, void* stream) {
 
 template <class V, class I, class O>
 hyb_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, hyb_options o,
-                                          result const& to) {
+                                        result const& to) {
   detail::check_hyb_options(o);
   canonical<V, I, O> const c(a, to.stream());
   auto const n = static_cast<std::size_t>(a.rows);
@@ -60,8 +60,8 @@ hyb_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, hyb_option
          val[at] = from.val[k];
        });
   return {unchecked, regular,
-          coo_view<V, I, O, space::cuda>(unchecked, a.rows, a.cols, static_cast<O>(rest), row,
-                                           col, val)};
+          coo_view<V, I, O, space::cuda>(unchecked, a.rows, a.cols, static_cast<O>(rest), row, col,
+                                         val)};
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to jds: rows sorted by length, then a thread each.
+// csr to jds: rows sorted by length, then one thread per row.
 #include "cuda/convert/jds_fill.cuh"
 #include "format/detail/jds_layout.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 
 template <class V, class I, class O>
 jds_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_options o,
-                                          result const& to) {
+                                        result const& to) {
   detail::check_jds_options("jds", 1, o.split);
   canonical<V, I, O> const c(a, to.stream());
   auto const order = sort_rows(c.view, o.split, to);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // csr to jds_csr: rows sorted by length; sections on the host, from how many rows are longer than
-// each length; then a thread a row.
+// each length; then one thread per row.
 #include "cuda/convert/jds_fill.cuh"
 #include "format/detail/jds_layout.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 template <class V, class I, class O>
 jds_csr_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, jds_csr_options o,
-                                              result const& to) {
+                                            result const& to) {
   detail::check_jds_options("jds_csr", o.section, o.split);
   canonical<V, I, O> const c(a, to.stream());
   auto const order = sort_rows(c.view, o.split, to);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The entries of jds, jds_csr and jds_ell from csr, where their sections are known: a thread a row,
-// and a thread an entry of what is kept apart.
+// The entries of jds, jds_csr and jds_ell from csr, once their sections are known: one thread per
+// row, and one thread per entry of the long rows, which are kept in coo.
 #pragma once
 #include "cuda/convert/sorted_rows.cuh"
 #include "cuda/spmv/jds_slots.cuh"
@@ -9,7 +9,7 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// The coo of the rows that are kept apart.
+/// The coo of the long rows.
 template <class V, class I, class O>
 void fill_longs(device_csr<V, I, O> const& a, std::size_t longs, I const* perm, std::size_t rest,
                 I* row, I* col, V* val, void* stream) {
@@ -30,7 +30,8 @@ void fill_longs(device_csr<V, I, O> const& a, std::size_t longs, I const* perm, 
   });
 }
 
-/// A view of the format: arrays has its own; those that all have are made here, of `stored` slots.
+/// A view of the format. `arrays` has the arrays of that format alone; those that all three have
+/// are made here, with `stored` slots.
 template <class View, class V, class I, class O>
 View fill_sorted(device_csr<V, I, O> const& a, sorted_rows<I, O> const& order, std::size_t stored,
                  jds_arrays<V, I, O> arrays, result const& to) {
@@ -52,7 +53,7 @@ View fill_sorted(device_csr<V, I, O> const& a, sorted_rows<I, O> const& order, s
     auto const row = row_at(v, find_section(v, place), place);
     O const k0 = a.row_ptr[v.perm[place]];
     O const end = a.row_ptr[v.perm[place] + 1];
-    I last = 0; // padding has the row's last again, as in ell
+    I last = 0; // padding repeats the row's last column, as in ell
     O at = 0;
     for (I k = 0; row.slot(k, at); ++k) {
       bool const has = k < end - k0;

@@ -20,7 +20,7 @@ struct padded_rows {
   I* col;
   V* val;
 
-  /// The entries of row i that are in it; none of the rows up to stride.
+  /// The entries of row i that are stored here; none for the rows that pad to stride.
   __device__ void find(std::size_t i, O& first, O& length) const {
     first = length = 0;
     if (i >= static_cast<std::size_t>(a.rows))
@@ -55,7 +55,7 @@ __global__ void wide_rows_kernel(padded_rows<V, I, O> b) {
 /// As detail::first_entries; nnz is left 0.
 template <class V, class I, class O>
 ell_view<V, I, O, space::cuda> first_entries(device_csr<V, I, O> const& a, I width,
-                                               result const& to) {
+                                             result const& to) {
   auto const n = static_cast<std::size_t>(a.rows);
   auto const wide = static_cast<std::size_t>(width);
   std::size_t const stride = detail::ell_stride(n);

@@ -14,8 +14,8 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// As detail::choose_groups: where groups of rows begin. Where their height is what ends them all
-/// of them are known; else one thread goes from one to the next.
+/// As detail::choose_groups: where groups of rows begin. If only the height ends groups, they are
+/// known at once; otherwise one thread finds one after the other.
 template <class V, class I, class O>
 I* choose_groups(device_csr<V, I, O> const& a, panels_options const& o, result const& to,
                  std::size_t& groups) {
@@ -38,7 +38,7 @@ I* choose_groups(device_csr<V, I, O> const& a, panels_options const& o, result c
          std::size_t g = 0;
          ptr[0] = 0;
          for (std::size_t i = 0; i < rows; ptr[++g] = static_cast<I>(i)) {
-           // The first row behind the share, by row_ptr; then between least and height.
+           // The first row past the share, by row_ptr, limited to between least and height rows.
            std::size_t const within = min(height, rows - i);
            std::size_t const end = static_cast<std::size_t>(row_ptr[i]) + share;
            std::size_t wanted = 1;
@@ -61,8 +61,8 @@ __device__ int class_of(unsigned long long n) {
   return 64 - __clzll(static_cast<long long>(n));
 }
 
-/// As detail::choose_panels: the width and, where columns are to go by their entries, v.order and
-/// how many places it has. Returns whether they are.
+/// As detail::choose_panels: sets the width and, where columns are ordered by their entries,
+/// v.order and v.places. Returns whether they are ordered.
 template <class V, class I, class O>
 bool choose_order(device_csr<V, I, O> const& a, panels_options const& o, result const& to,
                   panels_view<V, I, O, space::cuda>& v) {
@@ -93,7 +93,7 @@ bool choose_order(device_csr<V, I, O> const& a, panels_options const& o, result 
     return false;
   if (o.width == 0)
     v.width = detail::narrow_panel;
-  // By class, columns of none last; then by panel and column.
+  // By class, columns without entries last; then by panel and column.
   std::size_t const used = classes.used(cols);
   I* const order = to.take<I>(used);
   scratch<I> const key(cols, stream), sorted(cols, stream), panel(used, stream), col(used, stream);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// csr to sell: which rows go where by sorting, then a warp a chunk for its shape and its arrays.
-// The host's builder (format/detail/sell_build.hpp) says what each step decides.
+// csr to sell: the order of rows by sorting, then one warp per chunk for its shape and its arrays.
+// Each step decides as the host's builder (format/detail/sell_build.hpp) does.
 #include "cuda/convert/sell_rows.cuh"
 #include "cuda/convert/symmetric.cuh"
 #include "cuda/convert/warp_transpose.cuh"
@@ -12,7 +12,7 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-using count = unsigned long long; // of what is known to fit when all is added up
+using count = unsigned long long; // of numbers whose sum is known to fit
 
 template <class T>
 __device__ T warp_min(T v) {
@@ -28,9 +28,9 @@ __device__ T warp_max(T v) {
   return -warp_min(static_cast<T>(-v));
 }
 
-/// The offsets column - row of a chunk whose rows follow each other, merged: f(step, offset, lanes
-/// that have it). 0 where they are more than `most` or lead outside of x. A lane has one row, or
-/// two.
+/// Merges the offsets column - row of a chunk of consecutive rows: calls f(step, offset, lanes that
+/// have it) and returns the number of steps; 0 where there are more than `most` or some lead
+/// outside of x. A lane has one or two rows.
 template <class V, class I, class O, class F>
 __device__ std::size_t merge_offsets(chunked<V, I, O> const& b, std::size_t c, std::size_t most,
                                      int lane, F f) {
@@ -118,17 +118,27 @@ __device__ shape<I> shape_of(chunked<V, I, O> const& b, std::size_t c, int lane)
   return s;
 }
 
-/// Where the arrays of each chunk begin; each has one more element than there are chunks.
+/// Where the arrays of each chunk begin, as counts and then as positions; each has one more element
+/// than there are chunks.
 struct chunk_places {
+  count *step, *col, *short_col, *mask;
+  count* temporary;    // in the offsets and masks of chunks that share or merge them
+  std::uint8_t* again; // set for a chunk that has the offsets of the one before it
+};
+/// Their memory.
+struct chunk_memory {
   scratch<count> step, col, short_col, mask, temporary;
-  scratch<std::uint8_t> again; // a chunk that has the offsets of the one before it
+  scratch<std::uint8_t> again;
 
-  chunk_places(std::size_t chunks, void* stream)
+  chunk_memory(std::size_t chunks, void* stream)
       : step(chunks + 1, stream), col(chunks + 1, stream), short_col(chunks + 1, stream),
         mask(chunks + 1, stream), temporary(chunks + 1, stream), again(chunks, stream) {}
+  chunk_places places() const {
+    return {step.get(), col.get(), short_col.get(), mask.get(), temporary.get(), again.get()};
+  }
 };
 
-/// What the arrays of chunks are made of, and they themselves.
+/// The input and the output of fill_kernel.
 template <class V, class I, class O>
 struct filled {
   chunked<V, I, O> b;
@@ -190,7 +200,7 @@ __global__ void fill_kernel(filled<V, I, O> f) {
       else
         f.short_col[at] = static_cast<std::uint16_t>(j - low);
     };
-    I const last = n == 0 ? low : f.b.a.col[k + n - 1]; // padding repeats the row's last
+    I const last = n == 0 ? low : f.b.a.col[k + n - 1]; // padding repeats the row's last column
     if (tag != sell_kind::holed && width > narrow_width) {
       put_transposed(f.b.a.val, k, n, width, V(0), room.val, lane, put_val);
       if (tag < sell_kind::shared)
@@ -214,6 +224,89 @@ __global__ void fill_kernel(filled<V, I, O> f) {
   }
 }
 
+/// The shape of every chunk: kind, base, and where its steps begin.
+template <class V, class I, class O>
+void shape_chunks(chunked<V, I, O> const& b, chunk_places const& p, std::uint8_t* kind, I* base,
+                  void* stream) {
+  each_warp(b.chunks, stream,
+            [=, step = p.step, temporary = p.temporary] __device__(std::size_t c, int lane) {
+              shape<I> const s = shape_of(b, c, lane);
+              if (lane != 0)
+                return;
+              step[c] = s.width;
+              kind[c] = s.kind;
+              base[c] = (s.kind & sell_kind::shorts) ? s.low : I(0);
+              temporary[c] = (s.kind & sell_kind::shared) ? s.width : 0;
+            });
+  to_pointers(p.step, b.chunks, stream);
+  to_pointers(p.temporary, b.chunks, stream);
+}
+
+/// The offsets, and the lanes that have them, of chunks that share or merge them.
+template <class V, class I, class O>
+void write_offsets(chunked<V, I, O> const& b, count const* temporary, std::uint8_t const* kind,
+                   I* offset, std::uint64_t* mask, void* stream) {
+  each_warp(b.chunks, stream, [=] __device__(std::size_t c, int lane) {
+    if (!(kind[c] & sell_kind::shared))
+      return;
+    merge_offsets(b, c, SIZE_MAX, lane, [&](std::size_t s, I least, std::uint64_t lanes) {
+      if (lane == 0) {
+        offset[temporary[c] + s] = least;
+        mask[temporary[c] + s] = lanes;
+      }
+    });
+  });
+}
+
+/// Marks chunks that repeat the offsets of the one before, and finds where the columns and masks of
+/// chunks begin.
+template <class I>
+void place_columns(std::size_t chunks, std::size_t wide, chunk_places const& p,
+                   std::uint8_t const* kind, I const* offset, void* stream) {
+  each_warp(chunks, stream,
+            [=, step = p.step, temporary = p.temporary, again = p.again, col_at = p.col,
+             short_at = p.short_col, mask_at = p.mask] __device__(std::size_t c, int lane) {
+              auto const width = static_cast<std::size_t>(step[c + 1] - step[c]);
+              std::uint8_t const tag = kind[c] & sell_kind::mask;
+              bool same = c > 0 && (kind[c] & kind[c - 1] & sell_kind::shared) &&
+                          width == static_cast<std::size_t>(step[c] - step[c - 1]);
+              if (same) {
+                for (auto k = static_cast<std::size_t>(lane); k < width; k += 32)
+                  same = same && offset[temporary[c] + k] == offset[temporary[c - 1] + k];
+                same = __all_sync(whole_warp, same);
+              }
+              if (lane != 0)
+                return;
+              again[c] = same;
+              col_at[c] = same || tag == sell_kind::shorts ? 0
+                          : tag == sell_kind::full         ? width * wide
+                                                           : width;
+              short_at[c] = tag == sell_kind::shorts ? width * wide : 0;
+              mask_at[c] = tag == sell_kind::holed ? width : 0;
+            });
+  to_pointers(p.col, chunks, stream);
+  to_pointers(p.short_col, chunks, stream);
+  to_pointers(p.mask, chunks, stream);
+}
+
+/// How long the arrays of all chunks are.
+struct chunk_sizes {
+  std::size_t steps, cols, shorts, masks;
+};
+
+/// Waits for the stream.
+inline chunk_sizes sizes_of(std::size_t chunks, chunk_places const& p, void* stream) {
+  scratch<count> const sums(4, stream);
+  each(1, stream, [=, to = sums.get()] __device__(std::size_t) {
+    to[0] = p.step[chunks];
+    to[1] = p.col[chunks];
+    to[2] = p.short_col[chunks];
+    to[3] = p.mask[chunks];
+  });
+  auto const sizes = fetch(sums.get(), 4, stream);
+  return {sizes[0], sizes[1], sizes[2], sizes[3]};
+}
+
 /// The shape of every chunk, and its arrays.
 template <class V, class I, class O>
 void fill_chunks(chunked<V, I, O> const& b, sell_options const& o,
@@ -229,97 +322,43 @@ void fill_chunks(chunked<V, I, O> const& b, sell_options const& o,
   v.kind = kind;
   v.col_ptr = col_ptr;
   v.base = base;
-  chunk_places const places(chunks, stream);
-  count* const step = places.step.get();
-  count* const temporary = places.temporary.get();
-  each_warp(chunks, stream, [=] __device__(std::size_t c, int lane) {
-    shape<I> const s = shape_of(b, c, lane);
-    if (lane != 0)
-      return;
-    step[c] = s.width;
-    kind[c] = s.kind;
-    base[c] = (s.kind & sell_kind::shorts) ? s.low : I(0);
-    temporary[c] = (s.kind & sell_kind::shared) ? s.width : 0;
-  });
-  to_pointers(step, chunks, stream);
-  to_pointers(temporary, chunks, stream);
-  std::size_t const merged = last_of(temporary, chunks, stream);
-  scratch<I> const offsets(merged, stream);
-  scratch<std::uint64_t> const masks(merged, stream);
-  I* const offset = offsets.get();
-  std::uint64_t* const mask = masks.get();
+  chunk_memory const memory(chunks, stream);
+  chunk_places const at = memory.places();
+  shape_chunks(b, at, kind, base, stream);
+  std::size_t const merged = last_of(at.temporary, chunks, stream);
+  scratch<I> const offset(merged, stream);
+  scratch<std::uint64_t> const mask(merged, stream);
   if (merged != 0)
-    each_warp(chunks, stream, [=] __device__(std::size_t c, int lane) {
-      if (!(kind[c] & sell_kind::shared))
-        return;
-      merge_offsets(b, c, SIZE_MAX, lane, [&](std::size_t s, I least, std::uint64_t lanes) {
-        if (lane == 0) {
-          offset[temporary[c] + s] = least;
-          mask[temporary[c] + s] = lanes;
-        }
-      });
-    });
-  std::uint8_t* const again = places.again.get();
-  count* const col_at = places.col.get();
-  count* const short_at = places.short_col.get();
-  count* const mask_at = places.mask.get();
-  each_warp(chunks, stream, [=] __device__(std::size_t c, int lane) {
-    auto const width = static_cast<std::size_t>(step[c + 1] - step[c]);
-    std::uint8_t const tag = kind[c] & sell_kind::mask;
-    bool same = c > 0 && (kind[c] & kind[c - 1] & sell_kind::shared) &&
-                width == static_cast<std::size_t>(step[c] - step[c - 1]);
-    if (same) {
-      for (auto k = static_cast<std::size_t>(lane); k < width; k += 32)
-        same = same && offset[temporary[c] + k] == offset[temporary[c - 1] + k];
-      same = __all_sync(whole_warp, same);
-    }
-    if (lane != 0)
-      return;
-    again[c] = same;
-    col_at[c] = same || tag == sell_kind::shorts ? 0
-                : tag == sell_kind::full         ? width * wide
-                                                 : width;
-    short_at[c] = tag == sell_kind::shorts ? width * wide : 0;
-    mask_at[c] = tag == sell_kind::holed ? width : 0;
-  });
-  to_pointers(col_at, chunks, stream);
-  to_pointers(short_at, chunks, stream);
-  to_pointers(mask_at, chunks, stream);
-  scratch<count> const sums(4, stream);
-  each(1, stream, [=, to = sums.get()] __device__(std::size_t) {
-    to[0] = step[chunks];
-    to[1] = col_at[chunks];
-    to[2] = short_at[chunks];
-    to[3] = mask_at[chunks];
-  });
-  auto const sizes = fetch(sums.get(), 4, stream);
-  std::size_t const steps = sizes[0], cols = sizes[1], shorts = sizes[2], masked = sizes[3];
-  std::size_t const stored = checked_mul(steps, wide, "sell");
+    write_offsets(b, at.temporary, kind, offset.get(), mask.get(), stream);
+  place_columns(chunks, wide, at, kind, static_cast<I const*>(offset.get()), stream);
+  chunk_sizes const size = sizes_of(chunks, at, stream);
+  std::size_t const stored = checked_mul(size.steps, wide, "sell");
   detail::check_sell_sizes<V, I, O>(o, detail::bytes_of(v), static_cast<std::size_t>(v.rows), v.nnz,
-                                    stored, cols, shorts, masked);
+                                    stored, size.cols, size.shorts, size.masks);
   I* const len = to.take<I>(b.places);
-  I* const col = to.take<I>(cols);
-  std::uint16_t* const short_col = to.take<std::uint16_t>(shorts);
-  std::uint64_t* const masks_made = to.take<std::uint64_t>(masked);
+  I* const col = to.take<I>(size.cols);
+  std::uint16_t* const short_col = to.take<std::uint16_t>(size.shorts);
+  std::uint64_t* const masks = to.take<std::uint64_t>(size.masks);
   V* const val = to.take<V>(stored);
   launch(fill_kernel<V, I, O>, ceil_div(chunks, std::size_t{transpose_warps}), 32 * transpose_warps,
          stream,
-         filled<V, I, O>{b, step, col_at, short_at, mask_at, temporary, kind, again, offset, mask,
-                         step_ptr, col_ptr, base, len, col, short_col, masks_made, val});
+         filled<V, I, O>{b, at.step, at.col, at.short_col, at.mask, at.temporary, kind, at.again,
+                         offset.get(), mask.get(), step_ptr, col_ptr, base, len, col, short_col,
+                         masks, val});
   v.stored = static_cast<O>(stored);
-  v.col_size = static_cast<O>(cols);
-  v.short_size = static_cast<O>(shorts);
-  v.mask_size = static_cast<O>(masked);
+  v.col_size = static_cast<O>(size.cols);
+  v.short_size = static_cast<O>(size.shorts);
+  v.mask_size = static_cast<O>(size.masks);
   v.len = len;
   v.col = col;
   v.short_col = short_col;
-  v.mask = masks_made;
+  v.mask = masks;
   v.val = val;
 }
 
 template <class V, class I, class O>
 sell_view<V, I, O, space::cuda> from_csr(device_csr<V, I, O> const& a, sell_options o,
-                                           result const& to) {
+                                         result const& to) {
   detail::check_sell_options(o);
   canonical<V, I, O> const c(a, to.stream());
   if (o.symmetric) {

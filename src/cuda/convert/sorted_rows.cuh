@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of a csr by length, the longest first: what jds, jds_csr, jds_ell and brc begin with.
+// Rows of a csr by length, the longest first: the first step of jds, jds_csr, jds_ell and brc.
 #pragma once
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/search.cuh"
@@ -11,7 +11,7 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// As detail::rows_by_length; perm is the result's.
+/// As detail::rows_by_length; perm is memory of the result.
 template <class I, class O>
 struct sorted_rows {
   detail::length_order<O> lengths;
@@ -54,7 +54,7 @@ sorted_rows<I, O> sort_rows(device_csr<V, I, O> const& a, int split, result cons
   return r;
 }
 
-/// What the host has, as an array of the result. Waits for the stream.
+/// Copies an array of the host to one of the result. Waits for the stream.
 template <class T>
 T* put(array<T> const& from, result const& to) {
   T* const at = to.take<T>(from.size());

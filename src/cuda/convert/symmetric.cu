@@ -35,7 +35,7 @@ void check_symmetric(char const* format, device_csr<V, I, O> const& a, void* str
     return;
   scratch<I> const row(n, stream);
   expand_rows(a.rows, a.nnz, a.row_ptr, row.get(), stream);
-  // The first entry by rows that has no twin.
+  // The first entry, row by row, whose mirror image is missing or different.
   std::size_t const first =
       fold<least>(n, stream, [=, row = row.get()] __device__(std::size_t k) -> unsigned long long {
         I const j = a.col[k];

@@ -12,12 +12,12 @@ namespace tulle::kernels::cuda {
 template <class V, class I, class O>
 void check_symmetric(char const* format, device_csr<V, I, O> const& a, void* stream);
 
-/// As detail::lower_triangle: what lies on and below the diagonal of a canonical matrix, or in its
-/// blocks there. Waits for the stream.
+/// As detail::lower_triangle: the entries on and below the diagonal of a canonical matrix, or of
+/// its blocks. Waits for the stream.
 template <class V, class I, class O>
 scratch_csr<V, I, O> lower_triangle(device_csr<V, I, O> const& a, void* stream, int side = 1);
 
-/// As detail::stored_part: the lower triangle where that stands for all of a.
+/// As detail::stored_part: the lower triangle where only that is stored.
 template <class V, class I, class O>
 struct stored_part {
   scratch_csr<V, I, O> lower;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A warp transposes 32 rows of csr through shared memory: it reads along rows, writes across them.
+// A warp transposes 32 rows of csr through shared memory: it reads along rows and writes across
+// them.
 #pragma once
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/warp.cuh"
@@ -10,12 +11,12 @@ namespace {
 
 constexpr int transpose_warps = 4; // of a block
 
-// Rows up to this width are read by a thread each, from the caches; others through shared memory.
-// ms of a conversion in the first way and in the second: fem 500000, 63 wide, to ell 1.56, 0.58;
-// lattice 4000000, 4 wide, to sell 0.78, 1.28.
+// Rows up to this width are read by one thread each, from the caches; wider ones through shared
+// memory. ms of a conversion by threads and through shared memory: fem 500000, 63 wide, to ell
+// 1.56, 0.58; lattice 4000000, 4 wide, to sell 0.78, 1.28.
 constexpr std::size_t narrow_width = 16;
 
-/// Shared memory of a warp: 32 entries of 32 rows, each row a bank further.
+/// Shared memory of a warp: 32 entries of 32 rows, each row shifted by one bank.
 template <class V, class I>
 struct transpose_room {
   static constexpr int pitch = 33;
@@ -25,8 +26,8 @@ struct transpose_room {
   };
 };
 
-/// put(s, from[first + s]) for s < n of each lane's row; put(s, pad) up to width. All lanes take
-/// part.
+/// Calls put(s, from[first + s]) for s < n of each lane's row, then put(s, pad) up to width. All
+/// lanes take part.
 template <class T, class O, class Put>
 __device__ void put_transposed(T const* from, O first, O n, std::size_t width, T pad, T* room,
                                int lane, Put put) {

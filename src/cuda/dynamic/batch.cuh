@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels of a batch that adds entries to rows, sorted by row: where they go, and the way
-// there.
+// The kernels of a batch that adds entries, sorted by row: they plan where entries go, and write
+// them.
 #pragma once
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/primitive/search.cuh"
@@ -9,20 +9,20 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// What is planned for the entries of one row, kept with the first of them. All of them read it: 32
-/// bytes where indices have 32 bits (with 44, batches of a million took a fifth longer).
+/// The plan for the entries of one row, stored with the first of them. All of them read it: 32
+/// bytes with 32-bit indices (with 44 bytes, batches of a million took a fifth longer).
 template <class I>
 struct alignas(4 * sizeof(I)) run {
-  I length, places;      // of the row before
-  I last, from;          // where its last segment begins, and the entry that it begins with
+  I length, places;      // of the row before the batch
+  I last, from;          // where its last segment begins, and that segment's first entry
   I begin;               // of the new segment
-  int level;             // of that one
-  unsigned count, start; // of a batch that is counted: entries, and where they are listed
+  int level;             // of the new segment
+  unsigned count, start; // of a counted batch: number of entries, and where they are listed
 };
 template <class I>
 struct plan {
   run<I> r;
-  I size; // of the new segment, for the first of them alone; 0: there is none
+  I size; // of the new segment, set for the first entry alone; 0: there is none
 };
 template <class I>
 struct plans { // of a batch
@@ -42,14 +42,14 @@ __device__ bool is_fine(batch<V, I> const& b) {
   return f.bad == 0 && f.full == 0 && f.levels <= b.a.tables && g.used + f.places <= g.capacity;
 }
 
-/// What was found, for the host, which waits for the number.
+/// Writes the findings for the host, which waits for the number.
 __device__ inline void tell(findings const& f, unsigned number, notice* to) {
   to->found = f;
   __threadfence_system();
   *const_cast<unsigned volatile*>(&to->number) = number;
 }
 
-/// Finds indices that are outside.
+/// Finds indices that are out of range.
 template <class V, class I>
 __global__ void look_kernel(batch<V, I> b, I cols) {
   wait_for_launch_before();
@@ -65,7 +65,7 @@ __global__ void look_kernel(batch<V, I> b, I cols) {
     *b.next = {};
 }
 
-/// Where the entries from k on that have k's row end.
+/// The end of the entries from k on that have k's row.
 template <class I>
 __device__ std::size_t end_of(I const* row, std::size_t n, std::size_t k) {
   std::size_t step = 1;
@@ -75,7 +75,7 @@ __device__ std::size_t end_of(I const* row, std::size_t n, std::size_t k) {
   std::size_t const to = k + step < n ? k + step : n;
   return step == 1 ? k + 1 : from + upper_bound(row + from, to - from, row[k]);
 }
-/// The first entry that has the row of all entries from it up to k.
+/// The first of the consecutive entries up to k that have k's row.
 template <class I>
 __device__ std::size_t begin_of(I const* row, std::size_t k) {
   std::size_t step = 1;
@@ -85,7 +85,7 @@ __device__ std::size_t begin_of(I const* row, std::size_t k) {
   return from + lower_bound(row + from, k - from, row[k]);
 }
 
-/// The last segment of row i, with its slack, that so many entries need, as far as it has some.
+/// The last segment, slack included, that row i needs for so many entries and already has.
 template <class V, class I>
 __device__ run<I> room_of(fragments<V, I> const& a, I i, row_now<I> const& now,
                           std::size_t length) {
@@ -104,7 +104,7 @@ __device__ run<I> room_of(fragments<V, I> const& a, I i, row_now<I> const& now,
   return r;
 }
 
-/// The segment that row i needs for `fresh` more entries.
+/// Plans the segment that row i needs for `fresh` more entries.
 template <class V, class I>
 __device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, row_now<I> const& now,
                             std::size_t fresh, findings* f) {
@@ -128,11 +128,11 @@ __device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, row_
     atomicMax(&f->levels, r.level + 1);
   std::size_t const wanted = length - static_cast<std::size_t>(r.places);
   std::size_t slack = static_cast<std::size_t>(g.factor * static_cast<double>(length)) + g.plus;
-  if (r.level > 1 && slack < length) // it has shown that it grows
+  if (r.level > 1 && slack < length) // the row has grown before
     slack = length;
   if (g.tight)
     slack = 0;
-  // So that those of all rows have a sum.
+  // So that the sum over all rows exists.
   constexpr std::size_t most_slack = 1ull << 32;
   slack = slack < most_slack ? slack : most_slack;
   constexpr auto most = static_cast<std::size_t>(sizeof(I) == 4 ? 0x7fffffff : 1ll << 48);
@@ -140,7 +140,7 @@ __device__ plan<I> plan_row(fragments<V, I> const& a, growth const& g, I i, row_
   return p;
 }
 
-/// Places of the new segments of a block's rows.
+/// Assigns places to the new segments of a block's rows.
 template <class V, class I>
 __device__ void give_places(batch<V, I> const& b, plan<I>& p) {
   __shared__ unsigned long long of_warp[each_threads / 32], from;
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(each_threads)
     to.set(k, p);
 }
 
-/// The new segment of a row, of so many places, and its new length.
+/// Records the new segment of a row, of so many places, and its new length.
 template <class V, class I>
 __device__ void settle(fragments<V, I> const& a, I i, segment<I> const& in_first, run<I> const& r,
                        I size, I length, findings* f) {
@@ -189,7 +189,7 @@ __device__ void settle(fragments<V, I> const& a, I i, segment<I> const& in_first
     a.further[(r.level - 1) * a.pitch + i] = {r.begin, r.begin + size};
   a.list(i, in_first, length);
 }
-/// Where entry p of the row goes; tables may have the new segment already or not.
+/// Where entry p of the row goes; the tables may or may not have the new segment yet.
 template <class V, class I>
 __device__ I target(fragments<V, I> const& a, I i, run<I> const& r, I p) {
   if (p >= r.places)
@@ -197,7 +197,7 @@ __device__ I target(fragments<V, I> const& a, I i, run<I> const& r, I p) {
   return p >= r.from ? r.last + (p - r.from) : a.place_of(i, p);
 }
 
-/// An entry, as number `rank` of those that go to its row.
+/// Writes an entry, which is number `rank` of those of its row.
 template <class V, class I>
 __device__ void put(fragments<V, I> const& a, I i, segment<I> const& in_first, run<I> const& r,
                     I rank, I c, V v) {

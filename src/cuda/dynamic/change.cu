@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Batches. One is looked at, put in the order of rows (counted where it is small, else sorted; by
-// row and column where entries are searched for), stable, and then
+// Batches. A batch is checked, put in the order of rows (counted if it is small, otherwise sorted;
+// by row and column if entries are searched for), stable, and then
 //   planned: which rows grow, by how much, and where their new segments begin;
 //   made: by a kernel that does nothing unless all that was planned has room.
-// The host hears once what was found, where entries are added while the last kernel begins; where
-// room was missing, it makes some and has the last two done again. So a batch is made whole or not
+// The host reads the findings once; if entries are added, this is while the last kernel begins. If
+// room was missing, it makes some and repeats the last two steps. So a batch is made whole or not
 // at all, and waits for the device once.
 //
-// Segments are dealt to blocks by an atomic counter: where they lie may differ from run to run, the
-// order of entries in a row does not.
+// Segments are assigned to blocks by an atomic counter: their places may differ from run to run,
+// the order of entries in a row does not.
 #include "cuda/dynamic/counted.cuh"
 #include "cuda/dynamic/search.cuh"
 #include "cuda/order.cuh"
@@ -25,11 +25,11 @@ constexpr char const* names[] = {"insert", "assign", "erase", "scale_rows"};
 /// Memory of batches of up to n entries, in one piece.
 template <class V, class I>
 struct workspace {
-  I *number, *row, *perm; // 0, 1, 2 and so on; rows in order; where they were
+  I *number, *row, *perm; // 0, 1, 2 and so on; rows in order; their places before
   I* sorted_col;
   plans<I> planned;
   unsigned char* mark;
-  I *host_row, *host_col; // copies of what is on the host
+  I *host_row, *host_col; // copies of host arrays
   V* host_val;
   char* room;
   std::size_t room_bytes;
@@ -84,8 +84,8 @@ void make_pairs(matrix<V, I>& m) {
   m.stale = false;
 }
 
-/// What the next batch's kernels are given; of its n entries `more` may be new. From here on its
-/// kernels are launched, or the next but one would find what this one's turn has left.
+/// The arguments of the next batch's kernels; `more` of its n entries may be new. The kernels must
+/// be launched after this, because each batch clears the findings of the next.
 template <class V, class I>
 batch<V, I> next_batch(matrix<V, I>& m, std::size_t n, std::size_t more, I const* row, I const* col,
                        V const* val) {
@@ -95,8 +95,8 @@ batch<V, I> next_batch(matrix<V, I>& m, std::size_t n, std::size_t more, I const
   return {n, row, col, val, m.view(), growth_of(m), both + m.turn, both + (1 - m.turn)};
 }
 
-/// What the last try's kernels tell. Polled: that is some microseconds less than a copy of it, and
-/// the last kernel need not be through.
+/// The findings of the last try's kernels. Polled: some microseconds faster than a copy, and the
+/// last kernel need not have ended.
 template <class V, class I>
 findings listen(matrix<V, I>& m) {
   auto const* const number = const_cast<unsigned const volatile*>(&m.heard->number);
@@ -105,13 +105,13 @@ findings listen(matrix<V, I>& m) {
       continue;
     cudaError_t const status = cudaStreamQuery(m.stream());
     if (status == cudaErrorNotReady)
-      cudaGetLastError(); // else the next call that looks there finds it
+      cudaGetLastError(); // clears the error, which the next call would find
     else if (status != cudaSuccess || *number != m.tries)
       check(status == cudaSuccess ? cudaErrorUnknown : status, "cudaStreamQuery");
   }
   return m.heard->found;
 }
-/// What is found when all is through.
+/// The findings when all kernels have ended.
 template <class V, class I>
 findings fetch_found(matrix<V, I>& m, batch<V, I> const& b) {
   TULLE_CUDA(cudaMemcpyAsync, &m.heard->found, b.found, sizeof(findings), cudaMemcpyDeviceToHost,
@@ -120,7 +120,7 @@ findings fetch_found(matrix<V, I>& m, batch<V, I> const& b) {
   return m.heard->found;
 }
 
-/// That many bytes, with the first of those that are there.
+/// Grows to that many bytes, keeping the contents.
 template <class V, class I>
 void grow(owned& array, std::size_t there, std::size_t bytes, matrix<V, I>& m) {
   if (array.bytes() >= bytes)
@@ -132,7 +132,7 @@ void grow(owned& array, std::size_t there, std::size_t bytes, matrix<V, I>& m) {
   array = std::move(roomy);
 }
 
-/// What came of it in the end; try_it() plans and makes, once more where there was no room.
+/// The final findings; try_it() plans and makes, and is repeated if there was no room.
 template <class V, class I, class F>
 findings make(matrix<V, I>& m, batch<V, I>& b, F const& try_it) {
   for (;;) {
@@ -177,7 +177,7 @@ void has_changed(matrix<V, I>& m, std::size_t fresh, std::size_t removed) {
   m.since_batch = 0;
 }
 
-/// Bytes of a batch from the host; what is on the device stays there.
+/// Copies arrays of a batch from the host; those on the device are used where they are.
 template <class T>
 T const* there(dynamic_batch const& b, void const* from, T* to, void* stream) {
   if (!b.on_host || !from)
@@ -200,7 +200,8 @@ template <class V, class I>
        static_cast<long long>(m.cols));
 }
 
-/// Adds entries that are in the order of their rows; perm has where they were, unless it is null.
+/// Adds entries that are in the order of their rows; perm has their places before, unless it is
+/// null.
 template <class V, class I>
 findings append(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, I const* row,
                 I const* perm) {
@@ -221,7 +222,7 @@ std::size_t most_counted(matrix<V, I>& m) {
   return std::min<std::size_t>(most_bits, m.cooperative * each_threads);
 }
 
-/// Adds entries of a batch that is small, in order where that is wanted.
+/// Adds the entries of a small batch, in order if that is wanted.
 template <class V, class I>
 findings append_counted(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b) {
   counted const c{m.tallies.template as<tally>(), reinterpret_cast<unsigned*>(w.perm),
@@ -244,7 +245,7 @@ void look(matrix<V, I>& m, batch<V, I> const& b) {
                m.stream(), b, m.cols);
 }
 
-/// Adds entries, assigns or erases them where they are found, or scales rows.
+/// Adds entries, assigns to or erases those that are found, or scales rows.
 template <class V, class I>
 findings search(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, dynamic_change kind) {
   cudaStream_t const s = m.stream();
@@ -259,7 +260,7 @@ findings search(matrix<V, I>& m, workspace<V, I> const& w, batch<V, I>& b, dynam
       to[k] = col[perm[k]];
     });
   }
-  std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads / 32}); // a warp each entry
+  std::size_t const blocks = ceil_div(b.n, std::size_t{each_threads / 32}); // one warp per entry
   wanted<V, I> const entries{kind, b.n, w.row, w.sorted_col, w.perm, b.val, w.mark};
   return make(m, b, [&] {
     if (scales) {
@@ -348,8 +349,8 @@ void change(matrix<V, I>& m, dynamic_batch const& given) {
     m.is_tallied = true; // to be cleared
   }
   bool const adds = given.kind == dynamic_change::insert || given.kind == dynamic_change::assign;
-  // A batch that finds a table missing is made twice. Where two of its entries are of one row, that
-  // has no room for both, most likely.
+  // A batch that finds a table missing is made twice. Where two of its entries are in one row, the
+  // row most likely has no room for both.
   if (adds && given.n / 2 > static_cast<std::size_t>(m.rows) / given.n)
     add_tables(m, 2);
   auto b = next_batch(m, given.n, adds ? given.n : 0, row, col, val);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A batch of few entries, which is put in order without a sort: half of the time of such a batch
-// was CUB's. All blocks of the kernel are on the device at a time, so that they can wait for each
+// A batch of few entries, which is put in order without a sort: CUB's sort took half of the time of
+// such a batch. All blocks of the kernel are resident at once, so that they can wait for each
 // other:
 //   count    entries of each row; an entry gets the number that the row's counter had
 //   plan     by the entry that came first to the counter: the row's new segment
 //   list     entries of rows that have several, in the order of those numbers
 //   append   each entry ranks itself among those of its row by their places in the batch. Rows that
 //            have many are a block's: one bit for each entry of the batch, and the bits before it.
-// Without list, entries of a row stay as the counter had them: the same sums, not the same bits.
+// Without the list step, entries of a row stay in the order of the counter: the same sums, but not
+// the same bits.
 #pragma once
 #include "cuda/cooperative.cuh"
 #include "cuda/dynamic/batch.cuh"
@@ -18,25 +19,25 @@ namespace tulle::kernels::cuda {
 namespace {
 
 constexpr unsigned most_bits = 1 << 17; // entries: as many as a block has room for
-constexpr unsigned crowd = 128;         // entries of a row from which on a block ranks them
-constexpr unsigned crowd_parts = 4;     // blocks of a row that has most
+constexpr unsigned crowd = 128;         // rows of at least this many entries are ranked by a block
+constexpr unsigned crowd_parts = 4;     // blocks for the longest row
 constexpr int crowd_words = most_bits / 32;
 
 /// Of a row, all zero between batches.
 struct tally {
   unsigned count;
-  unsigned leader; // who came first
+  unsigned leader; // the entry that came first
 };
 
-/// What the kernels know of a batch.
+/// The kernels' view of a batch.
 struct counted {
   tally* of_row;
-  unsigned* list;   // of entries of rows that have several, row by row
-  unsigned* crowds; // leaders of rows that have many
+  unsigned* list;   // entries of rows that have several, row by row
+  unsigned* crowds; // leaders of rows that have many entries
   bool in_order;
 };
 
-/// The number that the counter of its row gives an entry, one addition for all lanes of a row.
+/// The number that the counter of its row gives an entry; one addition for all lanes of a row.
 template <class I>
 __device__ unsigned count_entry(tally* of_row, I i, bool inside) {
   unsigned const all = __ballot_sync(whole_warp, inside), before = (1u << threadIdx.x % 32) - 1;
@@ -63,8 +64,8 @@ __device__ void give_list(batch<V, I> const& b, counted const& c, std::size_t k,
     c.crowds[atomicAdd(&b.found->crowds, 1u)] = static_cast<unsigned>(k);
 }
 
-/// The entries of a row that has many, or every `step`-th of those from `first_entry` on, a block's
-/// threads each one of them.
+/// The entries of a row that has many, or every `step`-th of those from `first_entry` on, one per
+/// thread of a block.
 template <class V, class I>
 __device__ void append_crowd(batch<V, I> const& b, counted const& c, I i, run<I> const& r,
                              unsigned first_entry, unsigned step, unsigned* bits, unsigned* ones,
@@ -99,8 +100,8 @@ __device__ void append_crowd(batch<V, I> const& b, counted const& c, I i, run<I>
   __syncthreads();
 }
 
-/// Four kernels instead took 39 us in all for .2 % of poisson2d5 2048, this one takes 22; its
-/// barriers are one each.
+/// This kernel takes 22 us for .2 % of poisson2d5 2048; four kernels took 39. Each of its barriers
+/// takes about 1 us.
 template <class V, class I>
 __global__ void __launch_bounds__(each_threads, 4)
     counted_kernel(batch<V, I> b, I cols, counted c, run<I>* runs, unsigned number, notice* to) {

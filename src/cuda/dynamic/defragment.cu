@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows put together: all segments of a row in its first one, and in the order of columns where that
-// is wanted, duplicates added up.
+// Defragmenting: moves all segments of a row into its first one, sorted by column if that is
+// wanted, with duplicates added up.
 //
-// Rows are put in order where they lie. Entries that were added to others leave holes, which a
-// second copy closes. Bytes that must move, double with 32-bit indices: 24 an entry for a copy and
-// as many to put rows in order, 12 a row.
+// Rows are sorted in place. Entries that were added to others leave holes, which a second copy
+// closes. Bytes that must move, double with 32-bit indices: 24 per entry for a copy and as many to
+// sort rows, 12 per row.
 #include "cuda/dynamic/long_rows.cuh"
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/dynamic/short_rows.cuh"
@@ -17,8 +17,8 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// Entries k0 + k of a block to where row_ptr has them. All of a thread's are on their way at a
-/// time: with four of them poisson2d5 2048 took 213 us, so 147; past the caches, 159.
+/// Copies entries k0 + k of a block to their place by row_ptr. All loads of a thread are in flight
+/// at once: poisson2d5 2048 took 147 us, with four in flight 213, bypassing the caches 159.
 template <class V, class I>
 __global__ void __launch_bounds__(tile_threads, 8)
     gather_kernel(fragments<V, I> a, I const* first_row, I* col, V* val) {
@@ -47,14 +47,14 @@ __global__ void __launch_bounds__(tile_threads, 8)
   }
 }
 
-/// Places of a pool that is to have the slack of first segments, too.
+/// Places of a pool that includes the slack of first segments.
 template <class V, class I>
 std::size_t roomy_for(matrix<V, I> const& m) {
   auto const s = spare_for(m, m.entries, m.most_places());
   return std::max(m.capacity, static_cast<std::size_t>(s.at(m.rows, static_cast<I>(m.entries))));
 }
 
-/// What a copy of the matrix takes; what it leaves is room for the next.
+/// The memory of a copy of the matrix; the memory that it frees is used for the next copy.
 template <class V, class I>
 struct copy_room {
   std::size_t capacity;
@@ -75,13 +75,13 @@ struct copy_room {
   }
 };
 
-/// All rows in their first segments.
+/// Moves all rows into their first segments.
 template <class V, class I>
 void gather(matrix<V, I>& m, copy_room<V, I>& room) {
   auto const rows = static_cast<std::size_t>(m.rows);
   std::size_t bytes = m.scan.bytes();
   sum_up(static_cast<I const*>(m.length.template as<I>()), m.row_ptr.template as<I>(), rows + 1,
-         m.scan.template as<void>(), bytes, m.o.queue); // of lengths and a 0
+         m.scan.template as<void>(), bytes, m.o.queue); // scans lengths followed by a 0
   std::size_t const blocks = ceil_div<std::size_t>(m.entries, share);
   launch(first_rows_kernel<I, I>, ceil_div<std::size_t>(blocks + 1, row_threads), row_threads,
          m.o.queue, m.rows, static_cast<I const*>(m.row_ptr.template as<I>()),
@@ -96,8 +96,9 @@ void gather(matrix<V, I>& m, copy_room<V, I>& room) {
   is_compact_now(m, m.entries);
 }
 
-/// Rows of a compact one by columns, entries of one place in the order they came, or their sum. How
-/// many entries are none any more: they leave holes. What can fail comes before the first change.
+/// Sorts the rows of a compact matrix by column; duplicates keep their order, or are added up.
+/// Returns the number of entries that this removes, which leave holes. All that can fail comes
+/// before the first change.
 template <class V, class I>
 std::size_t order_rows(matrix<V, I>& m, bool combine) {
   scratch<I> const first_row(ceil_div<std::size_t>(m.entries, few) + 1, m.o.queue);
@@ -134,7 +135,7 @@ void is_compact_now(matrix<V, I>& m, std::size_t entries) {
   m.entries = m.in_first = entries;
   m.spare = spare_for(m, entries, m.capacity);
   m.used = static_cast<std::size_t>(m.spare.at(m.rows, static_cast<I>(entries)));
-  // Tables stay, for a batch that finds one missing is made twice.
+  // Tables are kept, since a batch that finds one missing is made twice.
   if (m.levels > 1)
     TULLE_CUDA(cudaMemsetAsync, m.further.template as<char>(), 0,
                static_cast<std::size_t>(m.levels - 1) * m.pitch() * sizeof(segment<I>), m.stream());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of more than `few` entries of a compact matrix put in the order of columns. A row
-// has a part that ascends and, after it, unsorted entries. The unsorted entries of all rows are
-// sorted in one go and then merged with the ascending parts: an entry of one part finds its place
-// by a search in the other. Bytes that must move, double with 32-bit
-// indices: 4 an entry to find what ascends, 48 to merge and to put back.
+// Rows of more than `few` entries of a compact matrix put in the order of columns. A row has a part
+// that ascends and, after it, unsorted entries. The unsorted entries of all rows are sorted in one
+// go and then merged with the ascending parts: an entry of one part finds its place by a search in
+// the other. Bytes that must move, double with 32-bit indices: 4 per entry to find what ascends, 48
+// to merge and to put back.
 #pragma once
 #include "cuda/cub.cuh"
 #include "cuda/dynamic/short_rows.cuh"
@@ -13,14 +13,14 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// As kernels see them. Their entries are counted row by row.
+/// The kernels' view of long rows. Their entries are numbered row by row.
 template <class V, class I>
 struct long_view {
   std::size_t rows;
   I const* row;
   I const* ptr;                  // the first entry
-  unsigned long long* ascending; // how many ascend
-  I* unsorted_ptr;               // rows + 1: of the others
+  unsigned long long* ascending; // how many entries ascend
+  I* unsorted_ptr;               // rows + 1: of the unsorted ones
   I const* first;                // of the matrix, whose entries are col and val
   I* col;
   V* val;
@@ -46,10 +46,10 @@ struct long_view {
 template <class V, class I>
 struct long_rows {
   std::size_t rows = 0, n = 0; // and their entries
-  std::size_t unsorted = 0;    // those that do not ascend
+  std::size_t unsorted = 0;    // entries that do not ascend
   owned row, ptr, ascending, unsorted_ptr;
-  owned fresh;          // of unsorted entries, by columns: how many before have places of their own
-  owned to_col, to_val; // all of them, in order
+  owned fresh; // of unsorted entries, by column: how many of those before have their own place
+  owned to_col, to_val; // all entries, in order
 
   long_view<V, I> view(matrix<V, I> const& m) const {
     return {rows,
@@ -63,7 +63,7 @@ struct long_rows {
   }
 };
 
-/// One lane of a warp for each row that has a descent there makes it the row's first.
+/// For each row with a descent among the warp's entries, one lane records the first.
 template <class V, class I>
 __device__ void note_descent(long_view<V, I> const& a, std::size_t e) {
   auto const p = a.of(e);
@@ -77,10 +77,10 @@ __device__ void note_descent(long_view<V, I> const& a, std::size_t e) {
     atomicMin(a.ascending + p.r, static_cast<unsigned long long>(p.q));
 }
 
-/// Those of the matrix, and what of them does not ascend. Waits for both.
+/// Finds the long rows of the matrix and their unsorted entries. Waits for both.
 template <class V, class I>
 long_rows<V, I> find_long_rows(matrix<V, I> const& m) {
-  constexpr int shift = 24; // of entries, above rows
+  constexpr int shift = 24; // bits of the number of entries, below that of rows
   void* const s = m.o.queue;
   std::size_t const most = m.entries / few + 1;
   counter const found(s);
@@ -117,7 +117,7 @@ long_rows<V, I> find_long_rows(matrix<V, I> const& m) {
   return a;
 }
 
-/// Their entries in order, apart from the matrix; duplicates as they came, or added up.
+/// Writes their entries in order to separate arrays; duplicates keep their order, or are added up.
 template <class V, class I>
 void merge(matrix<V, I> const& m, long_rows<V, I>& a, bool combine) {
   if (a.unsorted == 0)
@@ -138,7 +138,8 @@ void merge(matrix<V, I> const& m, long_rows<V, I>& a, bool combine) {
   order_by(static_cast<I>(a.rows), m.cols, static_cast<I>(a.unsorted),
            static_cast<I const*>(line.as<I>()), static_cast<I const*>(col.as<I>()),
            sorted_line.as<I>(), order.as<I>(), s);
-  // Where it goes among those that ascend, and whether there is one for it there or after them.
+  // Its place among those that ascend, and whether an entry of the same place is there or was added
+  // after them.
   each(a.unsorted, s,
        [v, combine, line = sorted_line.as<I>(), col = col.as<I>(), sorted = sorted_col.as<I>(),
         order = order.as<I>(), before = before.as<I>(),
@@ -160,7 +161,7 @@ void merge(matrix<V, I> const& m, long_rows<V, I>& a, bool combine) {
         to_val = a.to_val.template as<V>()] __device__(std::size_t e) {
          auto const p = v.of(e);
          I const t0 = v.unsorted_ptr[p.r], t1 = v.unsorted_ptr[p.r + 1], n = v.ascends(p.r);
-         I c, t = t0 + p.q - n, at = 0; // those from t on may be at this place, too
+         I c, t = t0 + p.q - n, at = 0; // entries from t on may be at this place, too
          V sum = 0;
          if (p.q < n) {
            I const k = v.at(p);
@@ -185,7 +186,7 @@ void merge(matrix<V, I> const& m, long_rows<V, I>& a, bool combine) {
        });
 }
 
-/// Back to where they were; those that are none any more are counted.
+/// Copies entries back to the matrix, and counts those that were removed.
 template <class V, class I>
 void put_back(matrix<V, I> const& m, long_rows<V, I> const& a, unsigned long long* removed) {
   if (a.unsorted == 0)

@@ -2,13 +2,12 @@
 
 // Making and multiplying dynamic matrices on the device.
 //
-// y = alpha A x + beta y goes over the first segments by csr's kernel, together with what was added
-// and has a partner there, and then over the rows that are listed. Where rows that have grown have
-// cost as much as defragmenting does, or first segments have holes, the matrix is defragmented
-// first.
+// y = alpha A x + beta y goes over the first segments with csr's kernel, together with the added
+// entries that have a partner there, and then over the listed rows. If grown rows have cost as much
+// time as defragmenting takes, or first segments have holes, the matrix is defragmented first.
 //
-// Bytes that must move, double with 32-bit indices: of a product those of csr, 16 for each entry
-// that came later, and 4 for each share.
+// Bytes that must move, double with 32-bit indices: a product moves those of csr, 16 per entry that
+// was added later, and 4 per share.
 #include "cuda/dynamic/overflow_entries.cuh"
 #include "cuda/order.cuh"
 #include "cuda/scale.cuh"
@@ -26,7 +25,7 @@ namespace {
 /// Never destroyed: matrices may live as long as the process.
 struct notices {
   std::mutex one_at_a_time;
-  std::vector<notice*> free; // with room for all there are
+  std::vector<notice*> free; // with capacity for all of them
   std::size_t made = 0;
 
   static notices& all() {
@@ -43,7 +42,7 @@ void copy(T* to, T const* from, std::size_t n, cudaStream_t stream) {
     TULLE_CUDA(cudaMemcpyAsync, to, from, n * sizeof(T), cudaMemcpyDeviceToDevice, stream);
 }
 
-/// errc::bad_structure where an array does not hold together.
+/// Throws errc::bad_structure if an array is inconsistent.
 template <class V, class I>
 void check_csr(device_csr<V, I, I> const& a, void* stream) {
   auto const rows = static_cast<std::size_t>(a.rows);
@@ -101,7 +100,7 @@ std::unique_ptr<matrix<V, I>> make(dynamic_request const& o, device_csr<V, I, I>
   return m;
 }
 
-/// First segments by csr's kernels, and what has partners there.
+/// The product of first segments, by csr's kernels, and of the entries that have partners there.
 template <class V, class I>
 void multiply_pairs(matrix<V, I>& m, fragments<V, I> const& f, void* stream, V alpha, V const* x,
                     V beta, V* y) {
@@ -218,7 +217,8 @@ void merge(matrix<V, I>& m, device_csr<V, I, I> const& b) {
   I const* col = c.view.col;
   V const* val = c.view.val;
   auto const* const pool = m.col.template as<I>();
-  bool const is_own = col >= pool && col < pool + m.capacity; // of freeze(): the pool may move
+  // Arrays of freeze(): the pool may move.
+  bool const is_own = col >= pool && col < pool + m.capacity;
   scratch<I> const own_col(is_own ? n : 0, m.o.queue);
   scratch<V> const own_val(is_own ? n : 0, m.o.queue);
   if (is_own) {
@@ -227,7 +227,7 @@ void merge(matrix<V, I>& m, device_csr<V, I, I> const& b) {
     col = own_col.get();
     val = own_val.get();
   }
-  if (m.o.combine) // looks for the entries that are there
+  if (m.o.combine) // searches for existing entries
     change(m, {dynamic_change::insert, n, row.get(), col, val, false});
   else
     insert_sorted(m, n, static_cast<I const*>(row.get()), col, val);
@@ -253,7 +253,7 @@ void make_plan(matrix<V, I>& m) {
   auto const w = static_cast<way>(m.how.info[chosen_way]);
   m.by_rows = w == way::blocks;
   m.share = m.how.info[is_long] != 0 ? 0 : m.by_rows ? tile : w == way::segments ? share : 0;
-  if (m.compact) // else those of its first segments were looked at
+  if (m.compact) // otherwise those of its first segments were checked
     m.longest = static_cast<std::size_t>(m.how.info[longest_line]);
   carver work(m.how.work);
   if (m.share != 0)
@@ -271,7 +271,7 @@ pool_arrays grow(matrix<V, I>& m, std::size_t places) {
          m.o.limit);
   if (places <= m.capacity)
     return {};
-  // What does not move need not double, so that it moves seldom.
+  // A range that grows in place need not double its size to move rarely.
   bool const is_there = m.o.maps && m.capacity != 0;
   std::size_t const roomy = std::max(places + places / pool_part, is_there ? 0 : 2 * m.capacity);
   std::size_t const capacity = std::min(roomy, m.most_places());

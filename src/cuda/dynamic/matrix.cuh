@@ -17,7 +17,7 @@
 
 namespace tulle::kernels::cuda {
 
-/// Device memory of the caller's, or a range that grows.
+/// Device memory of the caller, or a range that grows.
 class owned {
 public:
   owned() = default;
@@ -63,50 +63,51 @@ private:
   std::unique_ptr<growing_range> range_;
 };
 
-/// What a batch finds out on the device.
+/// What the kernels of a batch find.
 struct findings {
-  unsigned long long bad;    // n less the first entry that is outside; 0: none is
-  unsigned long long places; // wanted
+  unsigned long long bad;    // n minus the first entry that is out of range; 0: none
+  unsigned long long places; // wanted by new segments
   unsigned long long fresh, removed;
-  unsigned long long longest; // entries of a row, where they are more than any has
-  int levels;                 // of segments, where that is more than rows have had
+  unsigned long long longest; // entries of a row, if more than any row has had
+  int levels;                 // of segments, if more than rows have had
   int full;                   // a row has no segment left
   int holes;                  // a row has fewer entries than its first segment has places
   unsigned many;              // rows for a list
-  int crowded;                // a row has more than long_overflow there
+  int crowded;                // a row has more than long_overflow overflow entries
   unsigned listed;            // entries of rows that have several: counted.cuh
   unsigned crowds;            // rows that have many
 };
 
-/// The same as the host hears it, in pinned memory; `number` is that of the try, and comes last.
+/// The same for the host, in pinned memory; `number` is that of the try, and is written last.
 struct notice {
   findings found;
   unsigned number;
 };
 
-/// One in pinned memory that no kernel writes to any more when it is given back. It is kept then,
-/// for the driver takes a millisecond to pin some, and the device must be idle when it is freed.
+/// A notice in pinned memory. It must not be given back before kernels have ended writing to it. It
+/// is kept for reuse, since pinning memory takes the driver a millisecond, and freeing it waits
+/// until the device is idle.
 struct notice_giver {
   void operator()(notice* n) const noexcept;
 };
 using pinned_notice = std::unique_ptr<notice, notice_giver>;
 pinned_notice take_notice(); // all zero
 
-/// How segments are given, as numbers.
+/// The parameters by which segments are assigned.
 struct growth {
   double factor;
   std::size_t plus;
   int most;         // segments after the first and its slack
   std::size_t used; // places
   std::size_t capacity;
-  bool tight; // no slack: there are no places for it
+  bool tight; // no slack: there is no room for it
 };
 
-/// What the kernels of a batch are given.
+/// The arguments of the kernels of a batch.
 template <class V, class I>
 struct batch {
   std::size_t n;
-  I const *row, *col; // as they came
+  I const *row, *col; // in the order of the batch
   V const* val;
   fragments<V, I> a;
   growth g;
@@ -114,10 +115,11 @@ struct batch {
   findings* next; // of the next batch: the first kernel of this one clears them
 };
 
-/// Entries of a crowded row that a block sums up. Other numbers have not been measured.
+/// Entries of a crowded row per block. Other numbers have not been measured.
 constexpr int shared_piece = 2048;
 
-/// For as many places: a listed row has one of its own, a crowded one more than long_overflow.
+/// Room for lists, by places: a listed row has at least one overflow entry, a crowded one more than
+/// long_overflow.
 template <class V, class I>
 row_lists<V, I> lay_lists(carver& c, std::size_t rows, std::size_t places) {
   std::size_t const most = places / long_overflow + 1;
@@ -129,7 +131,7 @@ row_lists<V, I> lay_lists(carver& c, std::size_t rows, std::size_t places) {
   return l;
 }
 
-/// For first segments of so many entries, counts before all else.
+/// Room for first segments of so many entries; counts come first.
 template <class V, class I>
 paired_entries<V, I> lay_pairs(carver& c, I share, bool by_rows, I const* first_row,
                                std::size_t entries) {
@@ -149,43 +151,43 @@ struct matrix {
   I rows, cols;
   std::size_t entries = 0;
   std::size_t capacity = 0; // places of the pool
-  std::size_t used = 0;     // of them
+  std::size_t used = 0;     // places in use
   std::size_t in_first = 0; // entries of first segments, when they were made
   bool compact = true;      // all entries are in first segments, which are full
-  bool holes = false;       // some first segments are not
+  bool holes = false;       // some first segments are not full
   bool unlisted = false;    // rows are not marked: the next product defragments
-  std::size_t many = 0;     // so many rows may be listed
-  bool crowded = false;     // or crowded
+  std::size_t many = 0;     // the number of rows that may be listed
+  bool crowded = false;     // rows may be crowded
   bool stale = false;       // copies are of entries that have changed
-  double debt = 0;          // what products paid for overflow entries: matrix.cu
+  double debt = 0;          // the extra cost of products for overflow entries: matrix.cu
   int since_batch = 0;      // products
   owned length, first;
   spare_places<I> spare{};
   owned marks; // counts of lists, then of rows: all zero while compact
   owned lists; // of rows, for as many places
   std::size_t listed_for = 0;
-  owned pairs; // copies of entries, by shares of so many, none where that is 0
+  owned pairs; // copies of entries, by shares of so many; none if 0
   I share = 0;
   bool by_rows = false;
   I const* first_row = nullptr; // of shares, in the plan's workspace
   owned further;                // tables of segments
-  int levels = 1;               // that rows have
-  int tables = 1;               // that there are; those that no row has are all zero
+  int levels = 1;               // levels that rows have
+  int tables = 1;               // tables that exist; those of levels that no row has are all zero
   owned col, val;
   owned found; // of this batch and the next, in turns
   int turn = 0;
   pinned_notice heard = take_notice();
   unsigned tries = 0;
   owned tallies;               // of rows: counted.cuh
-  bool is_tallied = false;     // they are not all zero
+  bool is_tallied = false;     // not all zero
   std::size_t cooperative = 0; // blocks of the kernel that counts, 0: not asked yet
   owned work;                  // of batches
-  std::size_t counted = 0;     // entries that it is for
+  std::size_t counted = 0;     // the number of entries that `work` suffices for
   std::size_t room_bytes = 0;
   owned row_ptr, scan; // of copies
   owned plan;          // of products with the first segments
   bool planned = false;
-  std::size_t longest = 0; // entries of the row that has most; 0: it is not known
+  std::size_t longest = 0; // entries of the longest row; 0: unknown
   plan_view how;
   spmv_kernel const* csr = nullptr;
   owned dense_plan; // the same of products with dense matrices, for one B
@@ -253,25 +255,25 @@ struct matrix {
   matrix& operator=(matrix const&) = delete;
 };
 
-// What the rows that have grown cost products, in parts of the matrix, until it is defragmented:
-// those products then took as long as that takes, so that whatever comes next, no more than twice
-// the time of the better choice is lost. H200, double, rmat 20, poisson2d5 2048 and circuit
-// 2000000: a product of listed rows with a tenth in overflow took .05, .06, .05 ms more;
-// defragmenting takes .17, .20, .13.
+// The matrix is defragmented when the grown rows have cost products as much time as defragmenting
+// takes, counted in parts of the matrix. Whatever follows, this takes no more than twice the time
+// of the better choice. H200, double, rmat 20, poisson2d5 2048 and circuit 2000000: a product of
+// listed rows with a tenth in overflow took .05, .06, .05 ms more; defragmenting takes .17, .20,
+// .13.
 constexpr double most_debt = .2;
 // Where entries have partners a product takes .005, .003, .005 ms more for any number of overflow
-// entries, which the next batch brings back: so that counts from the last batch on. With .07 of the
-// entries in overflow it is .001, .002, .002 more. Rounds of a batch of .2 % and five products, the
-// mean of 50 in times of csr's: 1.08, 1.09, 1.09; with a 24th of the overflow 1.09, 1.09, 1.09, a
-// 40th 1.07, 1.10, 1.10; with a tenth, and .002 for each product that is never given
-// back, 1.09, 1.105, 1.10.
+// entries, which the next batch brings back: so that cost is counted from the last batch on. With
+// .07 of the entries in overflow it is .001, .002, .002 more. Rounds of a batch of .2 % and five
+// products, mean of 50 rounds in times of csr: 1.08, 1.09, 1.09; with a 24th of the overflow 1.09,
+// 1.09, 1.09, a 40th 1.07, 1.10, 1.10; with a tenth, and .002 per product that is never reset,
+// 1.09, 1.105, 1.10.
 constexpr double paid_for_pairs = .004;
 constexpr double overflow_price = 1. / 32;
-// With more overflow than this, copies have no room, and the next product defragments.
+// With a larger part in overflow, copies have no room, and the next product defragments.
 constexpr double most_paired = .125;
 
 /// Slack of first segments of so many entries in a pool of so many places: what was asked for, or
-/// none where that would be more than twice the entries or than there are places.
+/// none if that would be more than twice the entries or more than the places.
 template <class V, class I>
 spare_places<I> spare_for(matrix<V, I> const& m, std::size_t entries, std::size_t places) {
   auto const rows = static_cast<std::size_t>(m.rows);
@@ -310,42 +312,43 @@ void spmm(matrix<V, I>& m, void* stream, V alpha, detail::dense_ref const& b, V 
 struct pool_arrays {
   owned col, val;
 };
-/// A pool of at least so many places, with the entries at their places. Returns the one that it
-/// replaces, if it does.
+/// Makes a pool of at least so many places and copies the entries to their places. Returns the pool
+/// that it replaces, if any.
 template <class V, class I>
 pool_arrays grow(matrix<V, I>& m, std::size_t places);
-/// first and length of csr's pointers.
+/// Sets first and length from csr's pointers.
 template <class V, class I>
 void take_pointers(matrix<V, I>& m, I const* row_ptr);
 /// A += B.
 template <class V, class I>
 void merge(matrix<V, I>& m, device_csr<V, I, I> const& b);
-/// How csr multiplies the first segments, and so the shares of it.
+/// Plans csr's product of the first segments, which determines the shares.
 template <class V, class I>
 void make_plan(matrix<V, I>& m);
 
 // defragment.cu
-/// All rows in their first segments, as they are or sorted, or sorted and added up.
+/// Moves all rows into their first segments: in order, sorted, or sorted and with duplicates added
+/// up.
 template <class V, class I>
 void defragment(matrix<V, I>& m, bool sort, bool combine);
 
-/// So many entries are all there are, in first segments without gaps, from the first place on.
+/// Records that all entries, so many, are in first segments without gaps, from the first place on.
 template <class V, class I>
 void is_compact_now(matrix<V, I>& m, std::size_t entries);
-/// The slack of all rows is for those that need it.
+/// Turns the slack of all rows into room for those that need it.
 template <class V, class I>
 void give_up_slack(matrix<V, I>& m);
 
 // change.cu
-/// Lists for all places of the pool, with the rows that are marked; none where n entries more are
-/// so many that the next product defragments. (With lists, batches of 10^5 from nothing on took up
-/// to a sixth longer.)
+/// Makes lists for all places of the pool, with the marked rows; none if n more entries make the
+/// next product defragment. (With lists, batches of 10^5 from an empty matrix on took up to a sixth
+/// longer.)
 template <class V, class I>
 void make_lists(matrix<V, I>& m, std::size_t n);
-/// Tables for as many levels of segments, all rows without in new ones.
+/// Makes tables for as many levels of segments; new ones have no segments.
 template <class V, class I>
 void add_tables(matrix<V, I>& m, int levels);
-/// How segments are given now.
+/// The current parameters of segments.
 template <class V, class I>
 growth growth_of(matrix<V, I> const& m);
 template <class V, class I>

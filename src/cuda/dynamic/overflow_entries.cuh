@@ -14,8 +14,9 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// What a share that has more than there is room for adds to its products: each of its entries
-/// looks for those whose partner it is, in slack and segments. Apart, since registers are few.
+/// Adds overflow entries to the products of a share that has more of them than room: each of its
+/// entries looks for those whose partner it is, in slack and segments. Not inlined, to save
+/// registers.
 template <int threads, class V, class I>
 __noinline__ __device__ void look_for_pairs(fragments<V, I> const& a, V const* x, I k0, int n, I r0,
                                             I r1, V* product) {
@@ -31,12 +32,12 @@ __noinline__ __device__ void look_for_pairs(fragments<V, I> const& a, V const* x
   }
 }
 
-/// y += alpha times what is with rows, in turns. Apart, too.
+/// y += alpha times the entries whose partners are rows, in turns. Not inlined, too.
 template <int threads, class V, class I>
 __noinline__ __device__ void add_to_rows(V alpha, fragments<V, I> const& a, pair_count count,
                                          V const* x, V* y, I r0, I r1) {
   unsigned const n = count.copies();
-  __syncthreads(); // y is there
+  __syncthreads(); // all of y is written
   if (count.is_over(a.pairs.most())) {
     for (I i = r0 + static_cast<I>(threadIdx.x); i < r1; i += threads)
       for (I p = 0; a.first[i] == a.first[i + 1] && p < min(a.length[i], I(most_alone)); ++p) {
@@ -59,14 +60,14 @@ __noinline__ __device__ void add_to_rows(V alpha, fragments<V, I> const& a, pair
   }
 }
 
-/// What is added to the products of a share: those of entries whose partners they are. A thread's
-/// first one goes to shared memory while the block multiplies. H200, double, a product with .2 to 1
-/// % in overflow, in times of csr's on poisson2d5 2048, circuit 2000000 and rmat
-/// 20: 1.02, 1.04, 1.02; by registers 1.05, 1.03, 1.02; asked for when all else is
-/// done 1.10, 1.05, 1.02. With a tenth in overflow 1.02, 1.01, 1.04.
+/// The overflow entries that are added to the products of a share. Each thread prefetches its first
+/// one to shared memory while the block multiplies. H200, double, a product with .2 to 1 % in
+/// overflow, in times of csr on poisson2d5 2048, circuit 2000000 and rmat 20: 1.02, 1.04, 1.02;
+/// prefetched to registers 1.05, 1.03, 1.02; loaded at the end 1.10, 1.05, 1.02. With a tenth in
+/// overflow 1.02, 1.01, 1.04.
 template <int threads, class V, class I>
 struct pairs_of_share {
-  // For values, what is in x, and partners.
+  // Room for values, elements of x, and partners.
   static constexpr int room = 2 * threads + threads * 4 / static_cast<int>(sizeof(V));
   fragments<V, I> const& a;
   pair_count count{};
@@ -110,7 +111,7 @@ struct pairs_of_share {
   }
 
 private:
-  /// Those of a turn, each of its own partner; whether more turns come.
+  /// Adds the entries of a turn, each to its own partner; returns whether there are more turns.
   __device__ bool add(int turn, V const* x, V* there, I k0, V* product) const {
     unsigned const t = threadIdx.x, n = count.copies();
     int const shift = static_cast<int>(static_cast<I>(blockIdx.x) * a.pairs.share - k0);
@@ -151,7 +152,7 @@ __global__ void __launch_bounds__(tile_threads)
   multiply_segments(alpha, a, x, beta, y, s, pairs_of_share<tile_threads, V, I>{f});
 }
 
-/// Copies of all entries that have partners, where some of them have changed: a warp goes through
+/// Copies of all entries that have partners, where some of them have changed. A warp goes through
 /// those of 32 rows, one row after the other.
 template <class V, class I>
 __global__ void __launch_bounds__(each_threads) pair_kernel(fragments<V, I> a) {
@@ -180,17 +181,17 @@ template <class I>
 struct grown_row {
   I row;
   I begin, places; // of its slack
-  I from, count;   // those entries, of all in slack and further segments
+  I from, count;   // those entries, among all in slack and further segments
 };
 template <class V, class I>
 __device__ grown_row<I> grown(fragments<V, I> const& a, I i) {
   segment<I> const s = a.overflow(0, i);
   I const length = a.first[i + 1] - a.first[i], overflow = a.length[i] - length;
-  auto const paired = static_cast<I>(a.paired(length)); // of a row with more
+  auto const paired = static_cast<I>(a.paired(length)); // of a row that has more
   return {i, s.begin, s.end - s.begin, paired, overflow - paired};
 }
 
-// Listed rows that a block takes at a time, its threads, and entries that it multiplies at a time.
+// Listed rows per step of a block, its threads, and the entries that it multiplies per step.
 constexpr int overflow_rows = 128;
 constexpr int overflow_threads = 256;
 constexpr int overflow_room = 512;
@@ -198,7 +199,7 @@ constexpr int overflow_room = 512;
 constexpr std::size_t listed_blocks = 2112;
 constexpr std::size_t crowded_blocks = 132;
 
-/// Entry p of those, times x.
+/// Entry p of these, times x.
 template <class V, class I>
 __device__ V overflow_term(fragments<V, I> const& a, grown_row<I> const& g, I p, V const* x) {
   p += g.from;
@@ -206,10 +207,10 @@ __device__ V overflow_term(fragments<V, I> const& a, grown_row<I> const& g, I p,
   return a.val[at] * __ldg(x + a.col[at]);
 }
 
-/// Listed rows k, k + step and so on, as many as a block takes. Its threads share their entries,
-/// whatever the rows, and then each adds up those of its row, in their order: so the bits follow
-/// from the entries alone. A warp that went through one row after the other took four times as long
-/// on rmat, where all rows of a warp may have many.
+/// Listed rows k, k + step and so on, as many as a block takes per step. Its threads share the
+/// entries, whatever the rows, and then each thread adds up its row, in order, so the bits depend
+/// on the entries alone. A warp that took one row after the other was four times slower on rmat,
+/// where all rows of a warp may have many entries.
 template <class V, class I>
 __device__ void add_listed(V alpha, fragments<V, I> const& a, unsigned k0, unsigned step,
                            unsigned n, V const* x, V* y) {
@@ -248,10 +249,10 @@ __device__ void add_listed(V alpha, fragments<V, I> const& a, unsigned k0, unsig
     y[g.row] = fma(alpha, sum, y[g.row]);
 }
 
-/// Crowded rows: so many blocks share them, in pieces of as many entries, whatever the blocks. Who
-/// is the last with a piece of a row adds up all of them, in their order. On circuit 2000000 a
-/// tenth in overflow is 67000 entries in each of three rows: products took .39 ms with a block for
-/// each, .20 so.
+/// Crowded rows: all blocks share them, in pieces of a fixed number of entries. The block that ends
+/// the last piece of a row adds up all of them, in order. On circuit 2000000 a tenth in overflow is
+/// 67000 entries in each of three rows: products took .39 ms with one block per row, .20 with
+/// pieces.
 template <class V, class I>
 __device__ void add_crowded(V alpha, fragments<V, I> const& a, int blocks, V const* x, V* y) {
   __shared__ grown_row<I> rows[overflow_threads];
@@ -310,14 +311,15 @@ struct overflow_blocks {
   unsigned crowded, listed;
 };
 
-/// y += alpha times what rows have that has no partner.
+/// y += alpha times the entries that have no partner, row by row.
 template <class V, class I>
 __global__ void __launch_bounds__(overflow_threads)
     overflow_kernel(V alpha, fragments<V, I> a, overflow_blocks blocks, V const* x, V* y) {
   wait_for_launch_before();
   if (blockIdx.x < blocks.crowded)
     return add_crowded(alpha, a, static_cast<int>(blocks.crowded), x, y);
-  // Rows that have most come early in a batch, and so in the list: every block has some of them.
+  // Rows with the most entries come early in a batch and hence in the list: every block gets some
+  // of them.
   unsigned const n = a.lists.counts->listed;
   unsigned const step = max(ceil_div(n, unsigned{overflow_rows}), min(n, blocks.listed));
   for (unsigned k = blockIdx.x - blocks.crowded; k < step; k += blocks.listed)

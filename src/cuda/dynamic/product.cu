@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A += B C: spgemm's rows, computed where they stay. King et al., sec. 3.2: no csr of the product
-// in between, kernels by the length of rows, and rows in any order. When spgemm has counted them,
+// A += B C: the rows of spgemm, computed in their final place. King et al., sec. 3.2: no csr of the
+// product in between, kernels by the length of rows, and rows in any order. After spgemm has
+// counted them, the product is
 //   planned: what can fail comes here, room in the pool for all of them, tables, a defragmentation;
 //   computed: by spgemm's kernels, in the pool after all that is used, where nobody looks;
 //   made: what the row has room for is copied there, the rest is its next segment as it lies.
 // A matrix without entries has the product for its first segments.
 //
-// Unlike the paper, rows are counted first and places dealt in their order, not as blocks come to
-// ask for some: those of a row are known before it is computed, and there is nothing to shuffle.
+// Unlike the paper, rows are counted first and places are assigned in their order, not when blocks
+// request them: the places of a row are known before it is computed, and nothing is shuffled.
 #include "cuda/dynamic/batch.cuh"
 #include "cuda/spgemm/product.hpp"
 
@@ -30,7 +31,7 @@ void plan_rows(matrix<V, I> const& m, I const* row_ptr, findings* f) {
   });
 }
 
-/// Products of row i, of which so many have room there.
+/// Adds the products of row i, for so many of which the row has room.
 template <class V, class I>
 struct fresh_row {
   I i, fresh, from, fits;
@@ -52,10 +53,10 @@ struct fresh_row {
   }
 };
 
-/// Rows have their products, which lie one after the other from `begin` on. A warp has one row, or
-/// 32 where rows get few: a thread each then, and all where many have room. H200, double, A A into
-/// what has A A, ms with one and with 32: poisson2d5 2048 3.1, 2.0; fem 30000 1.03, 1.15; rmat 15 x
-/// 8 1.9, 2.7.
+/// Gives rows their products, which are stored one after the other from `begin` on. A warp has one
+/// row, or 32 rows if they get few products: then one thread each, or all lanes for a row that has
+/// room for many. H200, double, A A into what has A A, ms with one and with 32: poisson2d5 2048
+/// 3.1, 2.0; fem 30000 1.03, 1.15; rmat 15 x 8 1.9, 2.7.
 template <class V, class I>
 void make_rows(matrix<V, I> const& m, I const* row_ptr, I begin, std::size_t n, findings* f) {
   auto const rows = static_cast<std::size_t>(m.rows);
@@ -92,7 +93,7 @@ public:
     p_.workspace_limit = m.o.workspace_limit;
   }
 
-  /// B C, in the pool or as a csr of its own.
+  /// Computes B C, in the pool or as a separate csr.
   void compute(typed_product const& spgemm, device_csr<V, I, I> const& b,
                device_csr<V, I, I> const& c, bool in_pool) {
     if (in_pool)
@@ -107,7 +108,7 @@ public:
   }
   device_csr<V, I, I> const& made() const { return made_; }
 
-  /// What is in the pool becomes the rows'. Nothing fails here but the device.
+  /// Adds the computed products in the pool to the rows. Only the device can fail here.
   void settle_rows() {
     auto const n = static_cast<std::size_t>(made_.nnz);
     if (n == 0)
@@ -144,7 +145,7 @@ private:
     col = m_.col.template as<I>() + begin;
     val = m_.val.template as<V>() + begin;
   }
-  /// Whether there is room now; or some was made, and it may be worth another look.
+  /// Whether there is room; makes some if possible, after which it is checked again.
   bool has_room(I const* row_ptr, std::size_t n) {
     if (m_.used + n > m_.most_places() && m_.used > m_.entries)
       give_up_slack(m_);
@@ -179,10 +180,10 @@ private:
   matrix<V, I>& m_;
   product_state p_;
   device_csr<V, I, I> made_;
-  owned found_; // those of batches are in turns
+  owned found_; // batches use theirs in turns
   findings planned_{};
   std::vector<owned> taken_;
-  std::vector<pool_arrays> replaced_; // the operands may be of them
+  std::vector<pool_arrays> replaced_; // the operands may be stored in them
 };
 
 } // namespace

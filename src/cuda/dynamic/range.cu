@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The driver is asked through the runtime: the module links with neither.
+// Calls the driver through the runtime, so that the module does not link with it.
 #include "cuda/dynamic/range.cuh"
 #include "cuda/instantiate.cuh"
 
@@ -74,7 +74,7 @@ growing_range::growing_range(int device, void* stream, std::size_t most)
   CUmemAllocationProp const where = on(device_);
   check_driver(calls().granularity(&granularity_, &where, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
                "cuMemGetAllocationGranularity");
-  // No more than there can be.
+  // Limited to the device's memory.
   std::size_t free_bytes = 0, all = 0;
   TULLE_CUDA(cudaMemGetInfo, &free_bytes, &all);
   reserved_ = ceil_div(std::max<std::size_t>(1, std::min(most, all)), granularity_) * granularity_;
@@ -84,7 +84,7 @@ growing_range::growing_range(int device, void* stream, std::size_t most)
 }
 
 growing_range::~growing_range() {
-  cudaStreamSynchronize(stream_); // who still reads it
+  cudaStreamSynchronize(stream_); // somebody may still read it
   std::size_t at = 0;
   for (piece const& p : pieces_) {
     calls().unmap(begin_ + at, p.bytes);

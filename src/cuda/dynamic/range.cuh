@@ -9,8 +9,8 @@
 
 namespace tulle::kernels::cuda {
 
-/// Room for up to `most` bytes, of which the first are mapped: more of them come without moving
-/// what is there. The memory is the driver's own, in pieces of its granularity.
+/// Addresses for up to `most` bytes, of which the first ones are mapped: it grows without moving
+/// the contents. The memory comes from the driver, in pieces of its granularity.
 class growing_range {
 public:
   growing_range(int device, void* stream, std::size_t most);
@@ -19,7 +19,7 @@ public:
   growing_range(growing_range const&) = delete;
   growing_range& operator=(growing_range const&) = delete;
 
-  /// At least so many bytes are mapped, or none more than there were.
+  /// Maps at least so many bytes, or fails without mapping any more.
   void grow(std::size_t bytes);
   void* data() const { return reinterpret_cast<void*>(begin_); }
   std::size_t bytes() const { return mapped_; }

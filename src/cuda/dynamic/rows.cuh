@@ -10,13 +10,13 @@
 //     5 6 7 9      col       0 2  1  3  0 1 2  - - - 3    3  -
 //                  val       1 2  3  4  5 6 7  - - - 8    1  -       - is room
 //
-// Slack has no table: where it is follows from the row's number and its first entry. Further
+// Slack has no table: its place is computed from the row's number and its first entry. Further
 // segments are in tables.
 //
-// A product goes over the first segments as over a csr. An overflow entry (in slack or in a
-// further segment) has a partner in the first segment (8 above is with 5, 1 with 6), and the
-// products of both are added before rows are: so it does not matter whose row it is, and copies of
-// such entries lie side by side, for each share of csr's kernel, in the order they came to it.
+// A product goes over the first segments as over a csr. An overflow entry (in slack or in a further
+// segment) has a partner in the first segment (8 above is with 5, 1 with 6), and the products of
+// both are added before rows are summed, so the kernel needs no row for it. Copies of such entries
+// are stored side by side, for each share of csr's kernel, in the order of arrival.
 #pragma once
 #include "cuda/each.cuh"
 
@@ -24,7 +24,7 @@ namespace tulle::kernels::cuda {
 
 template <class I>
 struct segment {
-  I begin, end; // equal: the row has none here
+  I begin, end; // equal: the row has no such segment
 };
 
 template <class I>
@@ -33,39 +33,42 @@ struct row_now {
   segment<I> first;
 };
 
-/// Slack of first segments: so many places for each row, and so many for each entry.
+/// Slack of first segments: so many places per row, and so many per entry.
 template <class I>
 struct spare_places {
   I begin;
   I plus;
   double factor;
 
-  /// Of row i, whose first segment begins with entry k; the next row's is its end.
+  /// The slack of row i, whose first segment begins with entry k; it ends where the next row's
+  /// begins.
   __host__ __device__ I at(I i, I k) const {
     return begin + plus * i + static_cast<I>(factor * static_cast<double>(k));
   }
 };
 
-// Times that an entry of a first segment is a partner, and that a row is which has none there.
+// How often an entry of a first segment may be a partner, and how often a row without entries
+// there.
 constexpr int most_turns = 16;
 constexpr int most_alone = 8;
 
-/// The entry, of so many in the first segment, that overflow entry p is with, in turn p / length:
-/// every eighth first, so that those of a long row are dealt to all its shares.
+/// The partner, among the first segment's `length` entries, of overflow entry p, in turn p /
+/// length. Every eighth entry comes first, so that overflow entries of a long row are dealt to all
+/// its shares.
 template <class I>
 __device__ I partner_of(I p, I length) {
   I const n = length / 8;
   return p < 8 * n ? p % n * 8 + p / n : p;
 }
-/// Whose partner entry q is in the first turn.
+/// The overflow entry whose partner is entry q in the first turn.
 template <class I>
 __device__ I whose_partner(I q, I length) {
   I const n = length / 8;
   return q < 8 * n ? q % 8 * n + q / 8 : q;
 }
 
-/// Whom an entry is with, and in which turn: an entry, counted from the first of its share, or a
-/// row, from the first row of that.
+/// The partner of an entry, and the turn: an entry, counted from the first of its share, or a row,
+/// counted from the share's first row.
 struct partner {
   unsigned bits;
 
@@ -75,14 +78,14 @@ struct partner {
   __device__ unsigned at() const { return bits & most; }
   __device__ int turn() const { return static_cast<int>(bits >> 16 & 0xff); }
   __device__ bool is_row() const { return bits >> 24 != 0; }
-  /// An entry, in that turn; in a later one.
+  /// Whether the partner is an entry, in that turn; in a later one.
   __device__ bool is_with(int turn) const { return bits >> 16 == static_cast<unsigned>(turn); }
   __device__ bool comes_after(int turn) const { return !is_row() && this->turn() > turn; }
   static constexpr unsigned most = 0xffff;
 };
 
-/// A copy of an entry that has a partner. In one piece: each array more that batches write to at
-/// random is 2 us of 22 on poisson2d5 2048.
+/// A copy of an entry that has a partner. One struct: each further array that batches write to at
+/// random costs 2 us of 22 on poisson2d5 2048.
 template <class V, class I>
 struct alignas(16) paired_entry {
   V val;
@@ -90,8 +93,8 @@ struct alignas(16) paired_entry {
   partner with;
 };
 
-/// What a share counts: copies, and whether there are some with rows, in later turns, or with rows
-/// too far from its first one to say which.
+/// The counts of a share: copies, and whether some have rows as partners, are in later turns, or
+/// have a row too far from its first one to be stored.
 struct pair_count {
   static constexpr unsigned rows = 1u << 31, turns = 1u << 30, far = 1u << 29;
   unsigned bits = 0;
@@ -99,30 +102,31 @@ struct pair_count {
   __device__ unsigned copies() const { return bits & (far - 1); }
   __device__ bool has_rows() const { return (bits & rows) != 0; }
   __device__ bool has_turns() const { return (bits & turns) != 0; }
-  /// Some are where they were and have no copies.
+  /// Whether some entries have no copies.
   __device__ bool is_over(unsigned most) const { return (bits & far) != 0 || copies() > most; }
 };
 
-/// Such copies, by shares of the first segments.
+/// The copies of overflow entries, by shares of the first segments.
 template <class V, class I>
 struct paired_entries {
-  I share;            // entries of first segments; 0: there are no copies, and nobody has partners
-  I shares;           // how many there are
-  bool by_rows;       // a share has rows that begin in it, to their end
+  I share;            // entries of first segments per share; 0: there are no copies and no partners
+  I shares;           // the number of shares
+  bool by_rows;       // a share has whole rows: those that begin in it
   I const* first_row; // of shares
   pair_count* count;  // of shares
   paired_entry<V, I>* entry;
 
-  /// Of a share: a tenth of all entries in overflow are a ninth of it, with six times the spread.
+  /// The most copies of a share: a tenth of all entries in overflow are a ninth of a share, plus
+  /// six times the spread.
   __host__ __device__ unsigned most() const { return static_cast<unsigned>(share) / 32 * 5; }
-  /// Of an entry, or a row that begins there, and of the end of all entries.
+  /// The share of an entry, of a row that begins there, or of the end of all entries.
   __device__ std::size_t share_of(I k) const {
     return static_cast<std::size_t>(k / share < shares ? k / share : shares - 1);
   }
 };
 
-// Rows that have entries without partners are listed, and marked so until the matrix is
-// defragmented; from long_overflow on blocks share them.
+// Rows that have entries without partners are listed, and marked as such until the matrix is
+// defragmented; those with long_overflow or more are shared by blocks.
 constexpr int long_overflow = 512;
 constexpr unsigned char is_listed = 1, is_crowded = 2;
 
@@ -130,7 +134,8 @@ constexpr unsigned char is_listed = 1, is_crowded = 2;
 struct list_counts {
   unsigned listed, crowded; // rows
 };
-/// What *count was; one addition for all threads of the warp that come here together.
+/// Adds one to *count per thread and returns what it was; one addition for all threads of the warp
+/// that call it together.
 __device__ inline unsigned one_more(unsigned* count) {
   unsigned const all = __activemask(), before = (1u << threadIdx.x % 32) - 1;
   unsigned from = 0;
@@ -143,7 +148,7 @@ __device__ inline unsigned one_more(unsigned* count) {
 template <class V, class I>
 struct row_lists {
   list_counts* counts;
-  unsigned* ticket; // of a crowded row: pieces that are through
+  unsigned* ticket; // of a crowded row: pieces that are done
   I *listed, *crowded;
   V* part; // sums of pieces, row by row
 };
@@ -152,7 +157,7 @@ template <class V, class I>
 struct fragments {
   I rows;
   I nnz;
-  I const* row_ptr; // as entries are counted for a copy
+  I const* row_ptr; // the positions of entries in a copy
   I* col;
   V* val;
   I* length;
@@ -164,20 +169,20 @@ struct fragments {
   segment<I>* further; // by rows, one table for each level from 1 on
   std::size_t pitch;   // of tables
   int levels;          // of segments that rows have after the first; slack is level 0
-  int tables;          // levels that there are tables for
-  I longest;           // entries of the row that has most; as many as I has, where it is not known
-  bool lists_rows;     // and marks them
+  int tables;          // levels that have tables
+  I longest;           // entries of the longest row; the greatest I if unknown
+  bool lists_rows;     // lists rows, and marks them
 
   __device__ segment<I> in_first(std::size_t i) const { return {first[i], first[i + 1]}; }
   __device__ row_now<I> now(std::size_t i) const { return {length[i], in_first(i)}; }
-  /// Of row i, whose first segment is this.
+  /// The slack of row i, given its first segment.
   __device__ segment<I> slack(I i, segment<I> const& in_first) const {
     return {spare.at(i, in_first.begin), spare.at(i + 1, in_first.end)};
   }
   __device__ segment<I> overflow(int level, std::size_t i) const {
     return level > 0 ? further[(level - 1) * pitch + i] : slack(static_cast<I>(i), in_first(i));
   }
-  /// Of entry p, which is there or has room, of the segments from `level` on.
+  /// The place of entry p, which exists or has room, in the segments from `level` on.
   __device__ I overflow_place(int level, std::size_t i, I p) const {
     for (;; ++level) {
       segment<I> const s = overflow(level, i);
@@ -186,7 +191,7 @@ struct fragments {
       p -= s.end - s.begin;
     }
   }
-  /// Of entry p of row i, which is there or has room.
+  /// The place of entry p of row i, which exists or has room.
   __device__ I place_of(std::size_t i, I p) const {
     I const at = first[i];
     I const room = first[i + 1] - at;
@@ -198,7 +203,7 @@ struct fragments {
       return 0;
     return length == 0 ? most_alone : most_turns * static_cast<std::size_t>(length);
   }
-  /// Entry n of row i is there now: a copy to where products find it, if it has a partner.
+  /// Copies the new entry n of row i to where products find it, if it has a partner.
   __device__ void pair(I i, segment<I> const& in_first, I n, I c, V v) const {
     I const length = in_first.end - in_first.begin, p = n - length;
     if (p < 0 || static_cast<std::size_t>(p) >= paired(length))
@@ -226,7 +231,7 @@ struct fragments {
     std::size_t const others = static_cast<std::size_t>(length) + paired(length);
     return n <= others ? 0 : n <= others + long_overflow ? is_listed : is_crowded;
   }
-  /// Row i has n entries now.
+  /// Lists row i, which now has n entries, if needed.
   __device__ void list(std::size_t i, segment<I> const& in_first, I n) const {
     unsigned char const m = mark_of(in_first.end - in_first.begin, static_cast<std::size_t>(n));
     if (!lists_rows || m == 0 || m <= mark[i])
@@ -234,7 +239,7 @@ struct fragments {
     mark[i] = m;
     list_again(i);
   }
-  /// Row i into the list that it is marked for, where lists are new.
+  /// Adds row i to the list that it is marked for, when lists are new.
   __device__ void list_again(std::size_t i) const {
     if (mark[i] == is_crowded)
       lists.crowded[one_more(&lists.counts->crowded)] = static_cast<I>(i);
@@ -242,8 +247,9 @@ struct fragments {
       lists.listed[one_more(&lists.counts->listed)] = static_cast<I>(i);
   }
 
-  /// put(k, place) for entries k0 + k, k below n, in rows from `from` up to `to`. A warp takes 32
-  /// rows; who has few entries puts them, all lanes those of the others. Then all threads wait.
+  /// Calls put(k, place) for entries k0 + k, k < n, in rows [from, to). A warp takes 32 rows: a
+  /// lane whose row has few entries puts them itself, all lanes put those of longer rows. Then all
+  /// threads wait.
   template <int threads, class Put>
   __device__ void find_places(I from, I to, I k0, int n, Put const& put) const {
     constexpr int few = 12; // others have not been measured

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels of a batch whose entries are looked for in their rows: assigned, erased, or added to
-// those that are there. A warp goes through a row.
+// The kernels of a batch whose entries are searched for in their rows: to assign, erase, or add to
+// existing entries. A warp goes through a row.
 #pragma once
 #include "cuda/dynamic/batch.cuh"
 
 namespace tulle::kernels::cuda {
 namespace {
 
-/// Entries of a batch by row and column, to be looked for in their rows.
+/// Entries of a batch by row and column, to be searched for in their rows.
 template <class V, class I>
 struct wanted {
   dynamic_change kind;
   std::size_t n;
   I const *row, *col; // in order
   I const* perm;
-  V const* val;        // as they came
-  unsigned char* mark; // of the first of a place: it is there; it has been changed
+  V const* val;        // in the order of the batch
+  unsigned char* mark; // of the first entry of a place: it exists; it has been changed
   enum : unsigned char { absent, present, changed };
 
   __device__ V value(std::size_t q) const { return val[perm[q]]; }
-  /// The first entry of [k, end) with that column; end: there is none.
+  /// The first entry of [k, end) with that column; end if there is none.
   __device__ std::size_t find(std::size_t k, std::size_t end, I c) const {
     std::size_t const q = k + lower_bound(col + k, end - k, c);
     return q < end && col[q] == c ? q : end;
@@ -28,7 +28,7 @@ struct wanted {
   __device__ bool is_fresh(std::size_t k, std::size_t q) const {
     return kind != dynamic_change::erase && (q == k || col[q] != col[q - 1]) && mark[q] == absent;
   }
-  /// What the entries of q's place make of v.
+  /// v after the entries of q's place are applied to it.
   __device__ V joined(V v, std::size_t q, std::size_t end, bool is_new) const {
     I const c = col[q];
     if (is_new)
@@ -39,7 +39,7 @@ struct wanted {
   }
 };
 
-/// A warp each entry; those that are the first of their row have work.
+/// One warp per entry; only those with the first entry of a row have work.
 template <class V, class I>
 __global__ void plan_search_kernel(wanted<V, I> b, plans<I> to, batch<V, I> of) {
   std::size_t const k = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
@@ -94,7 +94,7 @@ __global__ void change_kernel(wanted<V, I> b, plans<I> planned, batch<V, I> of) 
     V v = stays ? a.val[at] : V(0);
     std::size_t const q = stays ? b.find(k, end, c) : end;
     bool const is_there = q != end;
-    // The first entry of a place that has several is the one that changes.
+    // Of several entries at one place in the row, the first is changed.
     bool is_next = is_there && b.kind != dynamic_change::erase && b.mark[q] != b.changed;
     unsigned const alike = __match_any_sync(whole_warp, static_cast<unsigned long long>(q));
     is_next = is_next && (alike & before) == 0;

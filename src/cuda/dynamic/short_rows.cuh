@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of up to `few` entries of a compact matrix put in the order of columns, where they lie.
+// Rows of up to `few` entries of a compact matrix put in the order of columns, in place.
 //
 // A block has its rows in shared memory. Entries out of order are most often those inserted last,
 // after a part that ascends. One thread inserts the unsorted entries of a short row; of a longer
 // row a warp ranks the unsorted entries among themselves, then each part by a search in the other.
-// Bytes that must move, double with 32-bit indices: 12 an entry to read, 12 for those of rows that
+// Bytes that must move, double with 32-bit indices: 12 per entry to read, 12 for those of rows that
 // change.
 #pragma once
 #include "cuda/dynamic/matrix.cuh"
@@ -15,12 +15,12 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-// Entries that a block's rows begin among, and of its longest one: then only the last can be
-// longer, and is left alone.
+// A block's rows begin within this many entries, and have up to so many: only the last row of a
+// block can be longer, and is skipped.
 constexpr int few = 1024;
 constexpr int few_room = 2 * few;
-// Entries of rows that a thread puts in order; of longer ones a warp does. Other numbers have not
-// been measured.
+// Rows of up to this many entries are sorted by a thread, longer ones by a warp. Other numbers have
+// not been measured.
 constexpr int by_thread = 32;
 
 /// Rows of a block in shared memory.
@@ -28,13 +28,13 @@ template <class V, class I>
 struct rows_here {
   I col[few_room];
   V val[few_room];
-  unsigned short unsorted[few_room], order[few_room]; // of rows by warps
-  unsigned moved[few_room / 32];                      // bits: entries to be written
-  int longer[few_room / by_thread];                   // rows for warps, less the block's first
+  unsigned short unsorted[few_room], order[few_room]; // of rows that warps sort
+  unsigned moved[few_room / 32];                      // bits: entries that must be written
+  int longer[few_room / by_thread];                   // rows for warps, minus the block's first
   int longer_count;
 
-  /// The entries from `down` on to their places among [begin, down), which ascends; those of one
-  /// column stay in their order, or are added up. Where the last one is then.
+  /// Inserts the entries from `down` on into [begin, down), which ascends; entries of one column
+  /// keep their order, or are added up. Returns the place of the last one.
   __device__ int insert(int begin, int down, int end, bool combine) {
     int n = down;
     for (int e = down; e < end; ++e) {
@@ -54,7 +54,7 @@ struct rows_here {
       col[to] = c;
       val[to] = v;
     }
-    for (int e = begin; e < n;) { // a word at a time
+    for (int e = begin; e < n;) { // one word at a time
       int const bits = min(32 - e % 32, n - e);
       atomicOr(&moved[e / 32], 0xffffffffu >> (32 - bits) << e % 32);
       e += bits;
@@ -62,7 +62,7 @@ struct rows_here {
     return n;
   }
 
-  /// order[begin..end) by a warp, where [begin, down) ascends.
+  /// Computes order[begin..end) by a warp, where [begin, down) ascends.
   __device__ void rank(int begin, int down, int end) {
     int const lane = threadIdx.x % 32;
     for (int e = down + lane; e < end; e += 32) {
@@ -94,7 +94,7 @@ struct rows_here {
     __syncwarp();
   }
 
-  /// Entries [begin, end) in their order to to_col and to_val, by a warp: how many they are.
+  /// Writes entries [begin, end) in order to to_col and to_val, by a warp; returns their number.
   __device__ int put(int begin, int end, bool combine, I* to_col, V* to_val) const {
     int const lane = threadIdx.x % 32;
     int n = 0;
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(each_threads)
   fold_warp<sum>(gone, removed);
 }
 
-/// All of them; what is added up leaves holes, and is counted.
+/// Sorts all of them; entries that are added to others leave holes, and are counted.
 template <class V, class I>
 void order_short_rows(matrix<V, I>& m, I* first_row, bool combine, unsigned long long* removed) {
   std::size_t const blocks = ceil_div<std::size_t>(m.entries, few);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// C = alpha A B + beta C, A dynamic: by spmm's rows.cuh over the first segments, whose rows go on
-// with their overflow entries. Rows that have much there are a block's each, in a launch of its
-// own. A matrix that has cost its products as much as defragmenting does is defragmented first.
+// C = alpha A B + beta C, A dynamic: by spmm's rows.cuh over the first segments; rows continue with
+// their overflow entries. Rows with many of these take one block each, in a separate launch. A
+// matrix whose overflow has cost products as much as defragmenting takes is defragmented first.
 #include "backend/backend.hpp"
 #include "cuda/dynamic/matrix.cuh"
 #include "cuda/spmm/rows.cuh"
@@ -15,7 +15,7 @@ TULLE_TYPES(TULLE_SPMM_DECLARE)
 
 namespace {
 
-/// What a compact one goes by.
+/// What the product of a compact matrix reads.
 template <class V, class I>
 constexpr spmm_kernel const* csr_kernel = nullptr;
 #define TULLE_CSR(tag, V, I, O)                                                                    \
@@ -28,13 +28,13 @@ void check(outcome const& s) {
     throw failure{s};
 }
 
-/// Of rows that have no more than long_overflow there; others are crowded.
+/// The overflow entries of rows that have at most long_overflow; other rows are crowded.
 template <class V, class I>
 struct overflow_entries {
   static constexpr bool is_there = true;
   fragments<V, I> a;
 
-  /// Of a row whose first segment is [from, to). What is read does not wait for anything else.
+  /// The slack of a row whose first segment is [from, to). The reads are independent of others.
   __device__ entries_more<I> slack(std::size_t i, I from, I to) const {
     I const length = a.length[i], row = static_cast<I>(i), begin = a.spare.at(row, from);
     I const n = a.mark[i] == is_crowded ? I(0) : length - (to - from);
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(crowded_threads)
   c = fma(d.alpha, sum, c);
 }
 
-/// Once a defragmenting, and for each shape of B.
+/// Planned once per defragmentation and shape of B.
 template <class V, class I>
 void make_plan(matrix<V, I>& m, detail::dense_ref const& b) {
   auto const a = m.as_csr();

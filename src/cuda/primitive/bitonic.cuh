@@ -5,9 +5,9 @@
 
 namespace tulle::kernels::cuda {
 
-/// key[0..n) of shared memory, ascending; n is a power of two. All threads of the block take part,
-/// and all of them see what the others wrote before and write here. log n (log n + 1) / 2 steps;
-/// equal keys may change places.
+/// Sorts key[0..n) in shared memory; n is a power of two. All threads of the block take part;
+/// earlier writes of all threads are visible to it, and its writes to all threads after it. log n
+/// (log n + 1) / 2 steps; not stable.
 template <int threads, class K>
 __device__ void bitonic_sort(K* key, int n) {
   __syncthreads();

@@ -27,7 +27,7 @@ __device__ V block_reduce(V v, block_room<V>& room) {
   return v;
 }
 
-/// In each thread the sum of those before it.
+/// In each thread the sum over the threads before it.
 template <int threads>
 __device__ int block_exclusive_scan(int v, block_room<int>& room) {
   static_assert(threads % 32 == 0 && threads <= 1024);
@@ -44,7 +44,7 @@ __device__ int block_exclusive_scan(int v, block_room<int>& room) {
   return room.flag[threadIdx.x / 32] + up_to - v;
 }
 
-/// In each thread the sum of those before it, from the last that has `starts` set on.
+/// In each thread the sum over the threads before it, from the last one on that has `starts` set.
 template <int threads, class V>
 __device__ V block_segmented_scan(V v, bool starts, block_room<V>& room) {
   static_assert(threads % 32 == 0 && threads <= 1024);
@@ -66,7 +66,8 @@ __device__ V block_segmented_scan(V v, bool starts, block_room<V>& room) {
   }
   __syncthreads();
   V const before = shuffle_up(up_to, 1);
-  // Of this warp's threads before this one, none starts anew: what came from other warps goes on.
+  // None of this warp's threads before this one starts anew, so the sum of the warps before is
+  // added.
   bool const open = (began & ((1u << lane) - 1)) == 0;
   V const from_warps = warp == 0 ? V(0) : room.value[warp - 1];
   return (lane == 0 ? V(0) : before) + (open ? from_warps : V(0));

@@ -30,7 +30,8 @@ __device__ N upper_bound(T const* p, N n, T wanted) {
   return first;
 }
 
-/// Where diagonal d crosses the merge path of row ends and entries: how many row ends come before.
+/// The number of row ends before the point where diagonal d crosses the merge path of row ends and
+/// entries.
 template <class O, class N>
 __device__ N merge_path(O const* row_end, N rows, O nnz, long long d) {
   N low = d > nnz ? static_cast<N>(d - nnz) : N(0);

@@ -33,7 +33,7 @@ inline std::int64_t width_for(std::int64_t average) {
     width *= 2;
   return width;
 }
-/// f(width), known to the compiler: 1, 2, 4, 8, 16 or 32.
+/// Calls f(width) with a constant: 1, 2, 4, 8, 16 or 32.
 template <class F>
 void with_width(std::int64_t width, F&& f) {
   switch (width) {
@@ -52,8 +52,8 @@ void with_width(std::int64_t width, F&& f) {
   }
 }
 
-/// In each lane the sum over its group of `width` lanes, a power of two up to 32; the same tree
-/// whatever the values, so the same bits.
+/// In each lane the sum over its group of `width` lanes, a power of two up to 32. The tree is
+/// fixed, so all lanes have the same bits.
 template <int width, class V>
 __device__ V reduce(V v) {
 #pragma unroll
@@ -61,7 +61,7 @@ __device__ V reduce(V v) {
     v += shuffle_xor(v, d);
   return v;
 }
-/// The same for a width that only run time tells.
+/// The same for a width known at run time.
 template <class V>
 __device__ V reduce(V v, int width) {
   for (int d = width / 2; d > 0; d /= 2)
@@ -81,7 +81,7 @@ __device__ V inclusive_scan(V v) {
   return v;
 }
 
-/// In each lane the sum of those up to it, from the last that has `starts` set on.
+/// In each lane the sum over the lanes up to it, from the last one on that has `starts` set.
 template <class V>
 __device__ V segmented_scan(V v, bool starts) {
   int const lane = threadIdx.x % 32;

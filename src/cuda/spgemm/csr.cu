@@ -2,13 +2,13 @@
 
 // C = A B, all csr on the device, by rows: c_i = sum over k of a_ik b_k.
 //
-// The stages of Liu, thesis 2015, sec. 9.4, with a count instead of temporary rows: one pass over
-// the patterns finds products, width and bin of each row; each bin has its method, which counts,
-// and, when C is allocated as large as it is, writes columns and values.
+// The stages of Liu, thesis 2015, sec. 9.4, but with a count instead of temporary rows: one pass
+// over the patterns finds products, width and bin of each row. Each bin has its method, which
+// counts and, once C is allocated with its exact size, writes columns and values.
 //
 // An entry's products are multiplied, rounded and added one after another in the order of A's row,
 // whatever the method: the bits are those of the cpu backend. There is no atomic addition of
-// values, and what is a race in lists of rows decides nothing but who computes what when.
+// values; races in lists of rows only decide which thread computes a row, and when.
 #include "tulle/core/narrow.hpp"
 
 #include "cuda/convert/convert.cuh"
@@ -52,14 +52,14 @@ private:
   product_state& product_;
 };
 
-/// A and B in canonical form; A A is looked at once.
+/// A and B in canonical form; for A A the matrix is checked once.
 template <class V, class I, class O>
 struct operands {
   std::optional<canonical<V, I, O>> of_a, of_b;
   device_csr<V, I, O> a, b;
   bool is_square; // A is B
 
-  /// Looked at where it is not known that they are canonical.
+  /// Checks the operands that are not known to be canonical.
   operands(device_csr<V, I, O> const& from_a, device_csr<V, I, O> const& from_b, bool look_at_a,
            bool look_at_b, void* stream)
       : a(from_a), b(from_b),
@@ -75,9 +75,8 @@ struct operands {
   }
 };
 
-/// Where there are too many heavy rows, or too wide ones, they are windows, and so are small rows
-/// where they are few: a thread takes 170 us for one, however few there are, and rmat of 2^10 rows
-/// was waiting for 71 of them.
+/// Makes heavy rows window rows where they are too many or too wide, and small rows where they are
+/// few: a thread takes 170 us for a small row, and rmat of 2^10 rows waited for 71 of them.
 template <class V, class I, class O>
 void choose_windows(product_state& p, std::size_t rows) {
   std::size_t const heavy = rows_in(p, row_bin::heavy), small = rows_in(p, row_bin::small);
@@ -99,7 +98,7 @@ void choose_windows(product_state& p, std::size_t rows) {
     });
 }
 
-/// Lists of rows that others than tiny take, and groups of window rows.
+/// Makes lists of the rows of all bins but tiny, and groups of window rows.
 template <class I, class O>
 void deal(product_state& p, pattern<I, O> const& a, pattern<I, O> const& b, kept const& memory) {
   auto const rows = static_cast<std::size_t>(a.rows);
@@ -138,7 +137,7 @@ void deal(product_state& p, pattern<I, O> const& a, pattern<I, O> const& b, kept
   p.group_rows = static_cast<std::size_t>(p.group_count) < windows ? most_group_rows : 1;
 }
 
-/// A list of the rows of B that tiled rows of A name, if they are few, and their places in it.
+/// Lists the rows of B that tiled rows of A name, if they are few, and their places in the list.
 /// Returns its bytes.
 template <class I, class O>
 std::size_t name_rows(product_state& p, pattern<I, O> const& a, std::size_t nnz,
@@ -194,7 +193,7 @@ void make_room_for_tiles(product_state& p, pattern<I, O> const& a, std::size_t n
   p.ticket = memory.take<unsigned long long>(1);
 }
 
-/// Bins of rows need not wait for each other.
+/// Streams for bins of rows, which need not wait for each other.
 side_streams streams_for(product_state const& p) {
   int bins = 0;
   for (int k = static_cast<int>(row_bin::tiny); k < row_bins; ++k)
@@ -206,7 +205,7 @@ product_state on(void* stream, product_state p) {
   return p;
 }
 
-/// C's values, and its columns where they are not there yet.
+/// Computes C's values, and its columns if they are not known yet.
 template <class V, class I, class O>
 void fill(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b, O* c_ptr,
           I* c_col, V* c_val, bool with_columns) {
@@ -249,7 +248,8 @@ struct entries {
   I* col;
   V* val;
 };
-/// Columns and values in one piece, the wider ones first: the driver takes 30 us and more for each.
+/// Takes columns and values in one piece, the wider type first: an allocation takes the driver 30
+/// us or more.
 template <class V, class I>
 entries<V, I> take_entries(result const& to, std::size_t n) {
   auto* const all = to.take<char>(checked_mul(n, sizeof(V) + sizeof(I), "spgemm: C"));
@@ -355,7 +355,7 @@ device_csr<V, I, O> multiply(device_csr<V, I, O> const& from_a, device_csr<V, I,
   return {unchecked, a.rows, b.cols, static_cast<O>(nnz), row_ptr, c_col, c_val};
 }
 
-/// The same over a semiring, and what a mask leaves of it.
+/// The same over a semiring, restricted to a mask.
 template <class V, class I, class O>
 device_csr<V, I, O> multiply_semiring(device_csr<V, I, O> const& from_a,
                                       device_csr<V, I, O> const& from_b, result_memory const& to,

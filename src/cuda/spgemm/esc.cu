@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C with up to 4096 products by expand, sort, compress, where it is asked for: products go
-// to shared memory, keys of column and place are sorted by a bitonic network, and whoever finds a
+// Rows of C with up to 4096 products by expand, sort, compress, if asked for: products go to shared
+// memory, keys of column and place are sorted by a bitonic network, and the thread that finds a
 // column's first product adds those that follow.
 //
 // Liu, thesis 2015, sec. 9.4.2, there for 33 to 512 products. The place in the key makes the order
@@ -21,7 +21,7 @@ struct esc_room {
   unsigned long long key[most]; // column, then place
 };
 
-/// Counts rows of C, or, where there is C, writes them. A block a row.
+/// Counts rows of C, or writes them once C is allocated. One block per row.
 template <int threads, int items, bool writes, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     esc_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val, I const* list,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C with up to 256 products of at most 32 rows of B, anywhere: a warp each, eight products
-// a lane. A hash table leaves each column once, which is all that counting needs; to fill, those
-// are sorted, and products find their place by a search. 32 products are added at a time, in the
-// order of A's row: of those with one place, the first lane adds up all.
+// Rows of C with up to 256 products of at most 32 rows of B, in any columns: one warp each, eight
+// products per lane. A hash table keeps each column once, which suffices for counting; to fill, the
+// columns are sorted, and products find their place by a search. 32 products are added at a time,
+// in the order of A's row: of those with the same place, the first lane adds all.
 #include "cuda/primitive/bitonic.cuh"
 #include "cuda/spgemm/few.cuh"
 #include "cuda/spgemm/short.cuh"
@@ -15,7 +15,7 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-constexpr int few_threads = 32; // __syncthreads() is of one warp here
+constexpr int few_threads = 32; // a block is one warp, so __syncthreads() synchronizes only that
 constexpr int a_lane = short_s / few_threads;
 
 template <class I, class O>

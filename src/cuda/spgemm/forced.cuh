@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Methods that compute the rows of a bin only where they are asked for. Each counts entries of its
-// rows, and writes columns and values at once.
+// Methods that compute the rows of a bin only if asked for. Each counts the entries of its rows,
+// and writes columns and values together.
 #pragma once
 #include "cuda/spgemm/pattern.cuh"
 
 namespace tulle::kernels::cuda {
 
-/// What sorts in shared memory: a column, and which of up to 8192 it was.
+/// A sort key in shared memory: a column, and its number among up to 8192.
 __device__ inline unsigned long long key_of(long long column, int place) {
   return static_cast<unsigned long long>(column) << 13 | static_cast<unsigned>(place);
 }
@@ -35,14 +35,14 @@ TULLE_DECLARE_FORCED(hash)  // hash.cu
 TULLE_DECLARE_FORCED(heap)  // heap.cu
 TULLE_DECLARE_FORCED(merge) // merge.cu; waits for the device
 
-/// C by a sort of all products of many rows, as many as there is memory for: global_esc.cu. Its
-/// rows are counted before. Waits for the device.
+/// C by a sort of all products of as many rows as there is memory for: global_esc.cu. Its rows are
+/// counted before. Waits for the device.
 template <class V, class I, class O>
 void fill_global_esc(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                      O const* c_ptr, I* c_col, V* c_val);
 
-/// The same for rows of many products in columns far apart, wherever they are; waits too. Whether
-/// there is memory for any.
+/// The same for rows of many products in columns far apart, wherever they are; waits, too.
+/// can_scatter(): whether there is memory for any.
 bool can_scatter(std::size_t cols);
 template <class V, class I, class O>
 void count_scattered(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // C by expand, sort, compress in global memory, for as many rows at once as there is memory for:
-// the baseline of King et al., dynamic CSR, sec. 3.2, for all rows where it is asked for. By
-// default it takes rows of many products in columns far apart, of which tiles would have few each.
-// The sort is stable, so products of one place are added in the order of A's row.
+// the baseline of King et al., dynamic CSR, sec. 3.2. It computes all rows if asked for. By default
+// it takes rows of many products in columns far apart, where each tile would have few. The sort is
+// stable, so products of one place are added in the order of A's row.
 #include "cuda/cub.cuh"
 #include "cuda/spgemm/forced.cuh"
 #include "cuda/spgemm/short.cuh"
@@ -20,8 +20,8 @@ constexpr number most_products = number{1} << 26; // at once; not tuned
 constexpr number most_scattered = number{1} << 20;
 constexpr int scattered_threads = 512; // of a row
 
-/// What sorting n products takes: keys and values twice, a third time by CUB, which may not write
-/// to its input; places, and CUB's own.
+/// Bytes for sorting n products: keys and values twice, a third time for CUB, which does not write
+/// to its input; places, and CUB's own memory.
 template <class V>
 constexpr number bytes_a_product = 3 * (sizeof(number) + sizeof(V)) + sizeof(number) + 2;
 constexpr std::size_t cub_bytes = std::size_t{1} << 20; // of CUB
@@ -39,7 +39,8 @@ some_rows<I> scattered_rows(product_state const& p) {
   return {rows_in(p, row_bin::scattered), listed<I>(p, row_bin::scattered), false};
 }
 
-/// The n products of rows [first, first + rows), from `base` on; key: the row, then the column.
+/// The n products of rows [first, first + rows), numbered from `base` on; key: the row, then the
+/// column.
 template <class I>
 struct some_products {
   some_rows<I> from;
@@ -50,7 +51,7 @@ struct some_products {
   __device__ number start(std::size_t r) const { return before[first + r] - base; }
 };
 
-/// A block a row.
+/// One block per row.
 template <int threads, bool has_values, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     expand_kernel(some_products<I> which, pattern<I, O> a, V const* a_val, pattern<I, O> b,
@@ -71,13 +72,13 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
-/// place[q]: how many keys before q begin an entry.
+/// place[q]: the number of keys before q that begin an entry.
 void find_places(number const* key, number n, number* place, void* stream) {
   each(n, stream, [=] __device__(std::size_t q) { place[q] = q == 0 || key[q] != key[q - 1]; });
   to_pointers(place, n, stream);
 }
 
-/// Products of each row. A block a row.
+/// Products of each row. One block per row.
 template <int threads, class I, class O>
 __global__ void __launch_bounds__(threads)
     count_products_kernel(some_rows<I> from, pattern<I, O> a, pattern<I, O> b, number* to) {
@@ -91,8 +92,8 @@ __global__ void __launch_bounds__(threads)
     to[blockIdx.x] = n;
 }
 
-/// f(products) for all rows, which have `all`, as many at once as have `most` and there is memory
-/// for. Waits where that is not all of them.
+/// Calls f(products) for groups of rows, each with as many as have `most` products and there is
+/// memory for; all rows have `all`. Waits if there is more than one group.
 template <int threads, class V, class I, class O, class F>
 void each_part(some_rows<I> const& from, pattern<I, O> const& a, pattern<I, O> const& b, number all,
                number most, void* stream, F&& f) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C with up to 4096 products by a hash table of columns in shared memory, where it is asked
-// for. Sums stand beside their columns, one row of B is added after the other, and in the end the
+// Rows of C with up to 4096 products by a hash table of columns in shared memory, if asked for.
+// Sums are stored with their columns, one row of B is added after the other, and finally the
 // columns are sorted.
 #include "cuda/primitive/bitonic.cuh"
 #include "cuda/spgemm/forced.cuh"
@@ -21,7 +21,7 @@ template <int threads, int most, class V, class I, class O>
 struct hash_fill_room {
   union {
     hash_table<most, I> table;
-    unsigned long long key[most]; // column, then slot, when all products are added
+    unsigned long long key[most]; // column, then slot, once all products are added
   };
   terms_room<threads, V, O> terms;
   V sum[2 * most];
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(threads)
       return room.table.slot(column, is_new);
     });
   });
-  // Keys take the table's place.
+  // The keys overwrite the table.
   constexpr int slots = 2 * most / threads;
   using word = typename hash_table<most, I>::word;
   word column[slots];

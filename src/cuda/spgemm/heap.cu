@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C that are made of at most 32 rows of B, where it is asked for: a thread keeps the heads
-// of those rows in a heap, least column first and of equal ones the first in A's row.
+// Rows of C that are made of at most 32 rows of B, if asked for: a thread keeps the heads of those
+// rows in a heap, ordered by column and then by the order of A's row.
 //
 // Liu, thesis 2015, sec. 9.4.2, there for rows of up to 32 products.
 #include "cuda/spgemm/forced.cuh"
@@ -12,8 +12,8 @@ namespace {
 
 constexpr int heap_threads = 64;
 
-/// A thread's heap; its elements are those of the other threads apart, so that they are in
-/// different banks of shared memory.
+/// A thread's heap; its elements are interleaved with those of the other threads, so that these are
+/// in different banks of shared memory.
 template <class I>
 struct heads {
   I* column;
@@ -29,7 +29,7 @@ struct heads {
     column_of(k) = c;
     term_of(k) = static_cast<std::uint8_t>(t);
   }
-  /// One more.
+  /// Adds an element.
   __device__ void push(I c, int t) {
     int k = size++;
     while (k > 0 && !is_before((k - 1) / 2, c, t)) {
@@ -38,7 +38,7 @@ struct heads {
     }
     put(k, c, t);
   }
-  /// Another in place of the first.
+  /// Replaces the first element.
   __device__ void replace(I c, int t) {
     int k = 0;
     while (2 * k + 1 < size) {
@@ -59,7 +59,7 @@ struct heads {
   }
 };
 
-/// Counts rows of C, or, where there is C, writes them. A thread a row.
+/// Counts rows of C, or writes them once C is allocated. One thread per row.
 template <bool writes, class V, class I, class O>
 __global__ void __launch_bounds__(heap_threads)
     heap_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val, I const* list,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Few rows of C with many products in a window of columns: the long rows of a small graph, which a
-// warp would take one row of B after the other, with all other rows done long before. Here a block
-// has the products of many rows of B at hand, and a sum for each column of the window. Products
-// that fall on one column take turns, in the order of A's row.
+// Few rows of C with many products in a window of columns: the long rows of a small graph, for
+// which a warp would take one row of B after the other long after all other rows are done. Here a
+// block has the products of many rows of B at once, and a sum for each column of the window.
+// Products of the same column take turns, in the order of A's row.
 #include "cuda/cub.cuh"
 #include "cuda/spgemm/heavy.cuh"
 #include "cuda/spgemm/short.cuh"
@@ -16,11 +16,11 @@ namespace {
 // 256 threads .34 .57 .93 1.91, with 1024 .35 .54 .83 1.59; all windows .57 1.48 2.33 4.30.
 constexpr int heavy_threads = 512;
 constexpr int heavy_warps = heavy_threads / 32;
-// So many at any rate, or up to an eighth of the rows if that is no more than many_heavy: two
-// blocks a multiprocessor are few where all rows are long.
+// At most this many, or an eighth of the rows if that is at most many_heavy: two blocks per
+// multiprocessor are few where all rows are long.
 constexpr std::size_t few_heavy = 2 * 132, many_heavy = 8 * 132;
-constexpr int in_flight = 4;      // columns of a thread
-constexpr unsigned rounds = 4096; // until claims begin anew
+constexpr int in_flight = 4;      // columns per thread
+constexpr unsigned rounds = 4096; // until the claims are reset
 constexpr unsigned unclaimed = ~0u, claimed = ~0u - 1;
 static_assert(rounds * heavy_threads <= claimed);
 
@@ -28,7 +28,7 @@ template <class I>
 struct extent_room {
   extent<I> of_warp[heavy_warps];
 };
-/// The columns that C's row may have, by a block.
+/// The columns that C's row may have; computed by a block.
 template <class I, class O>
 __device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b,
                                 extent_room<I>& room) {
@@ -45,7 +45,7 @@ __device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<
   return all;
 }
 
-/// A block a row. Shared: a bit a column.
+/// One block per row. Shared memory: one bit per column.
 template <class I, class O>
 __global__ void __launch_bounds__(heavy_threads)
     heavy_count_kernel(pattern<I, O> a, pattern<I, O> b, I const* list, O* counts) {
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(heavy_threads)
           for (int u = 0; u < in_flight; ++u) {
             if (column[u] < 0)
               continue;
-            // Neighbours, which mostly come together, are in different words.
+            // Neighbouring columns, which mostly come together, are in different words.
             auto const j = static_cast<unsigned>(column[u] - e.low);
             unsigned const bit = 1u << j / words;
             if ((heavy_bits[j % words] & bit) == 0)
@@ -94,8 +94,8 @@ struct heavy_room {
   extent_room<I> extents;
 };
 
-/// Values, and columns where they are wanted. Shared: a sum and a claim a column. What is to be
-/// added next is under way while products are added.
+/// Values, and columns if wanted. Shared memory: one sum and one claim per column. The next
+/// products are loaded while the current ones are added.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(heavy_threads)
     heavy_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(heavy_threads)
       (c_val + at)[k] = sum[static_cast<int>((c_col + at)[k] - e.low)];
     return;
   }
-  // A warp each share of the columns.
+  // One share of the columns per warp.
   int const share = (width + heavy_threads - 1) / heavy_threads * 32;
   int const from = min(warp * share, width), stop = min(from + share, width);
   int n = 0;
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(heavy_threads)
   }
 }
 
-/// Columns of the widest; a multiple of two.
+/// Columns of the widest row; a multiple of two.
 int most_columns(product_state const& p) {
   return static_cast<int>(ceil_div(p.all.widest_heavy, 2ull) * 2);
 }

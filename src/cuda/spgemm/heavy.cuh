@@ -6,8 +6,8 @@
 
 namespace tulle::kernels::cuda {
 
-/// Whether, of so many rows, they are few enough, and the device has the memory. If not, they are
-/// window rows.
+/// Whether the heavy rows are few enough among so many rows, and the device has the memory. If not,
+/// they become window rows.
 template <class V, class I, class O>
 bool takes_heavy(product_state const& p, std::size_t rows);
 

@@ -13,7 +13,7 @@
 
 namespace tulle::kernels::cuda {
 
-/// What a type has. multiply() writes C's view, and what fill() needs beside it, to `p`.
+/// The functions of a type. multiply() writes C's view, and to `p` what fill() needs in addition.
 struct typed_product {
   outcome (*multiply)(void const* a, void const* b, result_memory const& to,
                       result_memory const& keep, product_state& p, void* c);
@@ -22,8 +22,8 @@ struct typed_product {
 
 // ns of a product by the bin of its row: poisson2d5 1024 (tiny), fem 100000 (window), cage12 (few),
 // mono_500Hz (sorted), hood and pwtk (long), rmat 17 (tiled) and the kernels for such rows of hood
-// (scattered) on an H200, and those for hubs of rmat 12. Small is as tiny: not measured. Heads in a
-// heap are only where they are asked for.
+// (scattered) on an H200, and those for hubs of rmat 12. Small is as tiny: not measured. The heap
+// is used only if asked for.
 inline constexpr double ns_per_product[row_bins] = {0,    .015, .005, .015, .06, .06, .06,
                                                     .037, .037, .022, .27,  .1,  0};
 

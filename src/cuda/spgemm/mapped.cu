@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// C's values where it is known of which products each is the sum: a plan keeps the products in the
+// C's values where a plan knows the products that each is the sum of: it keeps the products in the
 // order of C's entries, those of one entry in the order of A's row, two or four bytes each. A block
-// computes the products of as many entries as have 1024 together, side by side, and adds up those
-// of an entry by one thread, one after the other. No columns are read, and nothing is searched.
+// computes the products of as many entries as have 1024 in all, in parallel, and one thread per
+// entry adds its products in order. No columns are read, and nothing is searched.
 //
 //     code of a product    which of the entries of A that the block needs, which entry of the row
 //                          of B that it names
 //     start of an entry    of C: its first product, in the window of 1024 products it is in
 //
-// What is read and written: codes, two bytes for each entry of C, C's values once, those of A and
-// a pointer for each, and of B what caches do not hold. cuSPARSE keeps 32 bytes a product.
+// Bytes that must move: codes, two bytes per entry of C, C's values, A's values and a pointer for
+// each, and the part of B that the caches do not hold. cuSPARSE keeps 32 bytes per product.
 //
-// The order of products comes of a stable radix sort by the place in C, as many rows at once as
-// there is memory for.
+// The order of products is made by a stable radix sort by the place in C, for as many rows at once
+// as there is memory for.
 #include "cuda/convert/convert.cuh"
 #include "cuda/cub.cuh"
 #include "cuda/primitive/search.cuh"
@@ -28,15 +28,16 @@ namespace {
 
 using number = unsigned long long;
 
-constexpr int window = 1024; // products of a block, but for what its last entry has beyond
+constexpr int window = 1024; // products of a block, except for further ones of its last entry
 constexpr int map_threads = 256;
 constexpr int products_a_thread = window / map_threads;
 constexpr unsigned most_staged =
-    1024;                             // entries of A in shared memory; more are read where they are
-constexpr std::size_t most_times = 4; // C's bytes that a map may have
+    1024; // entries of A in shared memory; further ones are read from global memory
+constexpr std::size_t most_times = 4;           // a map takes at most so many times the bytes of C
 constexpr number most_sorted = number{1} << 24; // products at once, 17 bytes each
 
-/// Entries of C from `entry` on, up to the next block's; the entries of A they are made of.
+/// A block's entries of C, from `entry` up to the next block's, and the entries of A that they
+/// need.
 template <class O>
 struct map_block {
   number product;
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(map_threads, 2048 / map_threads)
   unsigned const mask = (1u << shift) - 1;
   int const at = static_cast<int>(here.product % window); // of its first product
   int const n = static_cast<int>(min(products, number{window - static_cast<unsigned>(at)}));
-  // Those from `done` on, as many as fit.
+  // Computes the products from `done` on, as many as fit.
   auto const compute = [&](number done, int n, int at) {
     Code code[products_a_thread];
 #pragma unroll
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(map_threads, 2048 / map_threads)
     if (!is_last || products == static_cast<number>(n))
       c_val[e] = sum;
   }
-  // What the last entry has beyond the window.
+  // Products of the last entry beyond the window.
   bool const is_owner = t == (entries - 1) % map_threads;
   for (number done = n; done < products; done += window) {
     int const more = static_cast<int>(min(products - done, number{window}));
@@ -122,7 +123,7 @@ __global__ void __launch_bounds__(map_threads, 2048 / map_threads)
   }
 }
 
-/// What a map is made of, and where it goes.
+/// The input and the output of making a map.
 template <class I, class O>
 struct map_making {
   pattern<I, O> a, b, c;
@@ -134,11 +135,11 @@ struct map_making {
   std::uint16_t* start;
   void* codes;
   int shift;
-  /// The entry of A that a product is of; then its row.
+  /// The entry of A of a product; then its row.
   __device__ O term_of(number product) const { return upper_bound(before, terms + 1, product) - 1; }
   __device__ I row_of(O term) const { return upper_bound(a.ptr, a.rows + 1, term) - 1; }
-  /// But for the entries of C. Sorted by them, products stay among those of their row, so the rows
-  /// of a window are known before.
+  /// A block, without its entries of C. Sorting keeps products among those of their row, so the
+  /// rows of a window are known before.
   __device__ map_block<O> block(number j) const {
     number const end = (j + 1) * window < products ? (j + 1) * window : products;
     O const from = a.ptr[row_of(term_of(j * window))];
@@ -147,10 +148,11 @@ struct map_making {
   }
 };
 
-/// The products of rows from `row` on, n of them, after `base` others.
+/// Sorts the n products of rows from `row` on, which follow `base` others.
 template <class Code, class I, class O>
 void map_rows(map_making<I, O> const& m, std::size_t row, number base, number n, void* stream) {
-  scratch<unsigned> const keys(n, stream), sorted_keys(n, stream); // places among those rows'
+  // Places among the entries of those rows.
+  scratch<unsigned> const keys(n, stream), sorted_keys(n, stream);
   scratch<unsigned> const products(n, stream), sorted_products(n, stream);
   each(n, stream, [=, key = keys.get(), product = products.get()] __device__(std::size_t q) {
     O const k = m.term_of(base + q);
@@ -187,7 +189,7 @@ void map_rows(map_making<I, O> const& m, std::size_t row, number base, number n,
        });
 }
 
-/// Rows at which sorts begin, and the last one's end; none where a row has more than `most`.
+/// The rows at which sorts begin, and the end; empty if a row has more than `most` products.
 template <class I, class O>
 std::vector<std::pair<std::size_t, number>> cut(map_making<I, O> const& m, number products,
                                                 number most, void* stream) {
@@ -209,7 +211,7 @@ std::vector<std::pair<std::size_t, number>> cut(map_making<I, O> const& m, numbe
   return cuts;
 }
 
-/// Rows with the same columns are cheaper by what they share.
+/// Whether many rows have the same columns: sharing work is cheaper then.
 bool is_grouped(product_state const& p, std::size_t rows) {
   std::size_t const windows = rows_in(p, row_bin::window);
   return windows > rows / 2 && static_cast<std::size_t>(p.group_count) * 3 <= windows * 2;
@@ -221,7 +223,7 @@ void make_map(product_state& p, pattern<I, O> const& a, pattern<I, O> const& b,
   void* const stream = p.stream;
   number const products = p.all.products;
   map_making<I, O> m = {a, b, c, fetch(a.ptr + a.rows, 1, stream)[0], products};
-  if (m.terms > std::numeric_limits<unsigned>::max() / 2) // which a block counts in 32 bits
+  if (m.terms > std::numeric_limits<unsigned>::max() / 2) // a block counts them in 32 bits
     return;
   std::size_t const terms = m.terms, entries = fetch(c.ptr + c.rows, 1, stream)[0];
   scratch<number> const before(terms + 1, stream);

@@ -6,8 +6,8 @@
 
 namespace tulle::kernels::cuda {
 
-/// The map of A B = C, where it is worth its memory and there is enough; else p has none. It is all
-/// that p keeps then. Waits for the device.
+/// Makes the map of A B = C if it is worth its memory and there is enough; then p keeps nothing
+/// else. Waits for the device.
 template <class I, class O>
 void map_products(product_state& p, pattern<I, O> const& a, pattern<I, O> const& b,
                   pattern<I, O> const& c, std::size_t entry_bytes, result_memory const& keep);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C by merges, where it is asked for: a block merges one row of B after the other into the
-// row that is there, by ranks.
+// Rows of C by merges, if asked for: a block merges one row of B after the other into the current
+// row, by ranks.
 //
 // Liu, thesis 2015, sec. 9.4: rows of more than 512 products. There as here a row begins with room
 // for 256 columns; where the next row of B may not fit, the block leaves a checkpoint, the host
 // takes twice the memory for all rows that are left, and they go on from there. Unlike the thesis,
-// that only counts, so it holds no values; when C is allocated, a row is merged to and fro between
-// its place there and a spare one. And it is in global memory from the beginning, not in shared.
+// this pass only counts and holds no values; once C is allocated, a row is merged back and forth
+// between its place in C and a spare one. Rows are in global memory from the beginning, not in
+// shared memory.
 #include "cuda/convert/convert.cuh"
 #include "cuda/primitive/block.cuh"
 #include "cuda/primitive/search.cuh"
@@ -22,7 +23,7 @@ using number = unsigned long long;
 constexpr int merge_threads = 128;                         // others were not tried
 constexpr number first_room = 256, first_room_of_any = 32; // of the thesis's long rows; of all rows
 
-/// How far a row has come: the entries of A before `next` are merged, to n columns from `at` on.
+/// The progress of a row: the entries of A before `next` are merged, into n columns from `at` on.
 struct checkpoint {
   number row, next, n, at;
 };
@@ -34,13 +35,13 @@ struct merge_room {
   block_room<int> scan;
 };
 
-/// x, of n columns, and m of a row of B, not none, into `to`: how many they are. Values are there
-/// where has_values says so. A column of both is x's, and B's product is added to it.
+/// Merges x, of n columns, and m > 0 columns of a row of B into `to`; returns their number. Values
+/// are merged if has_values. A column of both keeps x's place, and B's product is added to it.
 template <bool has_values, class V, class I>
 __device__ number merge(I const* x, V const* x_val, number n, I const* y, V const* y_val, number m,
                         V factor, I* to, V* to_val, merge_room<I>& room) {
   int const t = threadIdx.x;
-  number placed = 0, fresh = 0; // columns of x that are in `to`, and of y that x did not have
+  number placed = 0, fresh = 0; // columns of x in `to`, and columns of y that x did not have
   for (number chunk = 0; chunk < m; chunk += merge_threads) {
     int const here = static_cast<int>(min(number{merge_threads}, m - chunk));
     number rank = 0;
@@ -76,8 +77,8 @@ __device__ number merge(I const* x, V const* x_val, number n, I const* y, V cons
   return n + fresh;
 }
 
-/// Rows from their checkpoints on, each with twice `columns` at its place in `now`. Those that are
-/// done are counted, the others leave another checkpoint.
+/// Merges rows from their checkpoints on, each with room for twice `columns` at its place in `now`.
+/// Rows that end are counted, the others leave a new checkpoint.
 template <class I, class O>
 __global__ void __launch_bounds__(merge_threads)
     merge_count_kernel(pattern<I, O> a, pattern<I, O> b, checkpoint const* from, I const* before,
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(merge_threads)
     to[atomicAdd(stopped, number{1})] = row;
 }
 
-/// Columns and values of rows whose length is known. A block a row.
+/// Columns and values of rows whose length is known. One block per row.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(merge_threads)
     merge_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
@@ -125,7 +126,7 @@ __global__ void __launch_bounds__(merge_threads)
     O const mine = k + threadIdx.x;
     merges += __syncthreads_count(mine < end && b.ptr[a.col[mine]] < b.ptr[a.col[mine] + 1]);
   }
-  bool in_c = merges % 2 == 0; // so the last one ends there
+  bool in_c = merges % 2 == 0; // so that the last merge ends in C
   number n = 0;
   for (O k = begin; k < end; ++k) {
     O const first = b.ptr[a.col[k]], length = b.ptr[a.col[k] + 1] - first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the kernels of C = A B are given.
+// The arguments of the kernels of C = A B.
 #pragma once
 #include "cuda/convert/canonical.cuh"
 #include "cuda/each.cuh"
@@ -8,34 +8,36 @@
 
 namespace tulle::kernels::cuda {
 
-// Of rows with more products or more entries the register merge was not tried, but for small rows
-// of up to 256: a few of those among windows are what the others wait for. poisson3Da, memory kept,
-// ms: .57, then .72.
+// The register merge was not tried for rows with more products or entries, except for small rows of
+// up to 256: a few of those among windows hold up the others. poisson3Da, memory kept, ms: .57,
+// then .72.
 inline constexpr int tiny_terms = 8; // entries of A's row
 inline constexpr int tiny_products = 64;
 inline constexpr int small_terms = 16, small_products = 128;
-// Rows are windows if they are at most this wide; or that wide, with at most so many columns a
-// product. fem of 100000 rows: 4.1 ms; 18.6 without the second, and without groups and runs of
-// rows.
+// Rows are windows if they are at most narrow_window wide, or at most wide_window with at most
+// columns_a_product columns per product. fem of 100000 rows: 4.1 ms; 18.6 without the latter, and
+// without groups and runs of rows.
 inline constexpr int narrow_window = 4096, wide_window = 16384, columns_a_product = 8;
-/// The wide ones half as wide where sums take twice the shared memory.
+/// Half of wide_window where sums take twice the shared memory.
 template <class V>
 constexpr int wide_window_of = sizeof(V) <= 8 ? wide_window : wide_window / 2;
-// Window rows are heavy from so many entries of A's row, products, and products an entry on. As in
-// heavy.cu, from 32 and 1024 on: .33 .50 .86 1.76; from 96 and 4096 on: .35 .55 .81 1.59.
+// Window rows with at least so many entries of A's row, products, and products per entry are heavy.
+// Matrices as in heavy.cu, from 32 and 1024 on: .33 .50 .86 1.76; from 96 and 4096 on: .35 .55 .81
+// 1.59.
 inline constexpr int heavy_terms = 64, heavy_products = 2048, heavy_length = 16;
 inline constexpr int heap_terms = 32; // entries of A's row
-// Products of the three bins of short rows; above, tiles, or a sort of all products where there
-// are at least so many columns for each: a tile has 64 then.
+// Products of the three bins of short rows. Longer rows use tiles, or a sort of all products if
+// there are at least columns_scattered columns per product: a tile has 64 products then.
 inline constexpr unsigned columns_scattered = 32;
 inline constexpr int short_s = 256, short_m = 1024, short_l = 4096;
-// Of the two last, long rows have rows of B of so many entries on average; see sorted.cu.
+// In the last two of these bins, rows are long if their rows of B have so many entries on average;
+// see sorted.cu.
 inline constexpr unsigned long_terms = 40, longest_terms = 64;
-// Products of a row that Liu's bins 1 to 32 and 33 to 36 take; the last one has the others.
+// Products of a row in Liu's bins 1 to 32 and 33 to 36; the last bin has the other rows.
 inline constexpr int most_by_heap = 32, most_by_esc = 512;
 
-/// Offsets as kernels have them: their loops step up to 160 beyond the last entry, and there may be
-/// 2^31 - 1.
+/// Offsets in kernels are unsigned: loops step up to 160 past the last entry, and there may be 2^31
+/// - 1 entries.
 template <class O>
 using unsigned_t = std::make_unsigned_t<O>;
 
@@ -56,7 +58,7 @@ operand<V, I, unsigned_t<O>> operand_of(device_csr<V, I, O> const& a) {
   return {{reinterpret_cast<unsigned_t<O> const*>(a.row_ptr), a.col, a.rows, a.cols}, a.val};
 }
 
-/// Others than the usual sum begin with their first product.
+/// Sums of other semirings begin with their first product.
 template <class S>
 constexpr bool is_usual = S::kind == semiring_kind::plus_times;
 
@@ -76,11 +78,12 @@ I const* listed(product_state const& p, row_bin b) {
 template <class I>
 struct extent {
   I low, high;
-  __device__ int words() const { // of a bit a column, for 32 lanes each
+  __device__ int words() const { // of one bit per column, a multiple of 32 for the lanes
     return static_cast<int>((high - low) / 1024 + 1) * 32;
   }
 };
-/// Of entries [begin, end) of A, by so many lanes; the products of each lane's are counted.
+/// The columns of the products of entries [begin, end) of A, by so many lanes; each lane counts its
+/// products.
 template <int lanes = 32, class I, class O>
 __device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b,
                                 int lane, O& products) {
@@ -108,7 +111,7 @@ __device__ extent<I> columns_of(O begin, O end, pattern<I, O> const& a, pattern<
   O products = 0;
   return columns_of<lanes>(begin, end, a, b, lane, products);
 }
-/// The products that they make.
+/// The number of products of entries [begin, end) of A.
 template <int lanes = 32, class I, class O>
 __device__ O products_of(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b, int lane) {
   O n = 0; // fits: A's row names each row of B once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How the rows of a product are computed: what its values need once the pattern is there. Plain,
-// since the library keeps it for the module.
+// How the rows of a product are computed: what is needed for the values once the pattern is known.
+// Plain structs, since the library keeps them for the module.
 #pragma once
 #include "tulle/op/semiring.hpp"
 #include "tulle/op/spgemm_method.hpp"
@@ -12,25 +12,26 @@
 
 namespace tulle {
 
-/// By which method a row of C is computed.
+/// The method that computes a row of C.
 enum class row_bin : std::uint8_t {
   empty,
-  tiny,    // a thread merges up to eight rows of B
-  window,  // a warp, sums at the ranks of their columns in a bitmap of the row's few columns
-  small,   // a thread merges up to sixteen rows of B
-  short_s, // a block in shared memory, of three sizes; products sorted by column, or hashed
+  tiny,   // a thread merges up to eight rows of B
+  window, // by one warp; sums are at the ranks of their columns, by a bitmap of the row's window
+  small,  // a thread merges up to sixteen rows of B
+  // By one block in shared memory, of three sizes; products are sorted by column, or hashed.
+  short_s,
   short_m,
   short_l,
-  long_m, // of these two, by default, rows whose rows of B are long
+  long_m, // of the two sizes before, by default, rows whose rows of B are long
   long_l,
-  tiled,     // a warp each tile of columns, sums in a dense accumulator; or merged, where asked for
+  tiled,     // one warp per tile of columns, sums in a dense accumulator; or merged, if asked for
   scattered, // products of many rows sorted at once
-  heavy,     // a block, sums of all columns of a window, if such rows are few
-  heap,      // a thread, the heads of up to 32 rows of B in a heap
+  heavy,     // by one block, with a sum for every column of the window, if such rows are few
+  heap,      // by one thread, with the heads of up to 32 rows of B in a heap
 };
 inline constexpr int row_bins = 13;
 
-/// Whether rows that go nowhere else are merged, and whether short ones are sorted with products.
+/// Whether rows of no other bin are merged, and whether short rows are sorted with products.
 constexpr bool is_merging(spgemm_method m) {
   return m == spgemm_method::merge || m == spgemm_method::heap_esc_merge;
 }
@@ -38,7 +39,7 @@ constexpr bool is_sorting(spgemm_method m) {
   return m == spgemm_method::esc || m == spgemm_method::heap_esc_merge;
 }
 
-/// Short rows, and those that go nowhere else, are computed as asked for.
+/// Short rows, and rows of no other bin, are computed by the method that is asked for.
 constexpr char const* name(row_bin b, spgemm_method m) {
   constexpr char const* names[][row_bins] = {
       {"empty", "tiny", "window", "small", "few", "sorted 1K", "sorted 4K", "long 1K", "long 4K",
@@ -50,17 +51,18 @@ constexpr char const* name(row_bin b, spgemm_method m) {
       {"empty", "", "", "", "", "", "", "", "", "merge", "", "", ""},
       {"empty", "", "", "", "esc 256", "esc 512", "", "", "", "merge", "", "", "heap"}};
   using enum spgemm_method;
-  return names[m == esc      ? 1
-               : m == hash   ? 2
-               : m == merge  ? 3
+  return names[m == esc              ? 1
+               : m == hash           ? 2
+               : m == merge          ? 3
                : m == heap_esc_merge ? 4
-                             : 0][static_cast<int>(b)];
+                                     : 0][static_cast<int>(b)];
 }
 
-/// What a pass over the patterns finds.
+/// The result of a pass over the patterns.
 struct product_survey {
   unsigned long long products;
-  unsigned long long most_entries; // of C, if no two products fall on one place but must
+  // The most entries that C can have: as if products met only where they must.
+  unsigned long long most_entries;
   unsigned long long rows[row_bins];
   unsigned long long longest_tiny; // entries of A's row
   unsigned long long widest;       // columns from the first to the last, of window rows
@@ -69,8 +71,8 @@ struct product_survey {
   unsigned long long scattered;    // products of such rows
 };
 
-/// Classes of window and of long rows by their entries, so that a few long ones do not take the
-/// shared memory of the others.
+/// Classes of window and of long rows by their entries, so that a few long rows do not determine
+/// the shared memory of the others.
 inline constexpr int window_classes = 7;
 inline constexpr int window_entries[window_classes] = {128, 512, 768, 1024, 1536, 4096, 16384};
 constexpr int window_class(int entries) {
@@ -88,10 +90,10 @@ struct window_found {
   unsigned long long most[window_classes]; // entries of a row
 };
 
-/// Where the products of C's entries are found; none where block_count is 0.
+/// The products of C's entries; no map if block_count is 0.
 struct product_map {
   std::size_t block_count = 0;
-  void* memory = nullptr;               // of all that follows
+  void* memory = nullptr;               // holds all arrays that follow
   void* blocks = nullptr;               // map_block<O>, and one more
   void* first = nullptr;                // O: of the row of B that each entry of A names
   std::uint16_t const* start = nullptr; // of each entry of C, among products
@@ -100,8 +102,8 @@ struct product_map {
   unsigned long long most_terms = 0;    // entries of A that a block needs
 };
 
-/// Where C's entries go, if not to memory of the result: asked once its pointers are known, with
-/// the first one at row_ptr (of O) and how many there are. May throw.
+/// Where C's entries go, if not to memory of the result: called once its pointers are known, with
+/// these (of type O) and the number of entries. May throw.
 struct product_places {
   void* owner = nullptr;
   void (*take)(void* owner, void const* row_ptr, std::size_t n, void*& col, void*& val) = nullptr;
@@ -114,9 +116,9 @@ struct product_state {
   void const* mask = nullptr; // a csr's view, or its complement's
   bool complement = false;
   void const* added = nullptr;              // D of alpha A B + beta D, a csr's view
-  std::complex<double> alpha = 1, beta = 0; // of which V has the real part, or both
+  std::complex<double> alpha = 1, beta = 0; // V uses the real part, or both
   bool upper_only = false;                  // what lies on and above the diagonal
-  bool counts_only = false;                 // C is not computed: its entries are wanted, no more
+  bool counts_only = false;                 // C is not computed, only its entries are counted
   unsigned long long entries = 0;           // of C, then
   product_places places = {};
   void* stream = nullptr;
@@ -125,25 +127,25 @@ struct product_state {
   bool is_square = false; // A's pattern is B's
   int multiprocessors = 0;
   product_survey all = {};
-  row_bin* bins = nullptr; // one a row
-  void* list = nullptr;    // I: small, short, tiled and heap rows, one bin after the other
+  row_bin* bins = nullptr; // one per row
+  void* list = nullptr;    // I: rows of all listed bins, one bin after the other
   void* groups = nullptr;  // window_group<I>
   std::int64_t group_count = 0;
   int group_rows = 1;           // most rows of a group
-  bool has_runs = false;        // of B: some rows have the columns of the one before
+  bool has_runs = false;        // some rows of B have the columns of the row before
   std::uint8_t* same = nullptr; // which
   window_found windows = {}, longs = {};
   // Tiled rows: the columns go in bands of `tiles` tiles each.
   std::int64_t tiles = 0, bands = 0;
-  std::int64_t tile_rows = 0;  // rows of B that they are about: all, or those that tiled rows name
+  std::int64_t tile_rows = 0;  // rows of B in tile_ptr: all, or those that tiled rows name
   void* named_rows = nullptr;  // I: which, then
   void* named_terms = nullptr; // I: A's columns as places in that list, of tiled rows
   void* tile_ptr = nullptr;    // O: tiles + 1 for each of those rows
   void* offset = nullptr;      // O: tiles + 1 for each tiled row
-  void* before = nullptr;      // O: entries of bands before, for each tiled row
+  void* before = nullptr;      // O: entries of the bands before, for each tiled row
   unsigned long long* ticket = nullptr;
   bool maps = false;     // a map is wanted
-  product_map map = {};  // if there is one, nothing of the above is needed
+  product_map map = {};  // if there is one, nothing above is needed
   std::size_t bytes = 0; // kept
 };
 

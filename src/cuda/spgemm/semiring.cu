@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// C's values over any of the semirings, where its places are known: those of the usual product, or
-// of a mask. Of the former, tiny and window rows are computed as there. For others a warp has up to
-// 1024 places of a row in shared memory and goes over the rows of B, one after the other in the
-// order of A's row, each from the first to the last column of its places; an entry's place is found
-// by a search. No semiring has a zero here: the first product is taken as it is.
+// C's values over any of the semirings on known places: those of the usual product, or of a mask.
+// On the former, tiny and window rows are computed as in the usual product. For other rows a warp
+// has up to 1024 places of a row in shared memory and goes through the rows of B, in the order of
+// A's row, each from the first to the last column of its places; an entry's place is found by a
+// search. No zero of a semiring is needed: a sum begins with its first product.
 #include "cuda/primitive/search.cuh"
 #include "cuda/spgemm/semiring.cuh"
 #include "cuda/spgemm/small.cuh"
@@ -75,7 +75,8 @@ __global__ void __launch_bounds__(32)
   }
 }
 
-/// f(the semiring), known to the compiler. Complex values have the usual one alone.
+/// Calls f(semiring) with the type known to the compiler. Complex values have only the usual
+/// semiring.
 template <class V, class F>
 void with_semiring(semiring_kind s, F&& f) {
   if constexpr (std::is_floating_point_v<V>) {
@@ -105,7 +106,7 @@ void fill_semiring(product_state const& p, operand<V, I, O> const& a, operand<V,
   to_pointers(jobs.get(), rows, p.stream);
   auto const all = last_of(static_cast<number const*>(jobs.get()), rows, p.stream);
   with_semiring<V>(p.semiring, [&]<class S>(S) {
-    if constexpr (!is_usual<S>) // which has no need to come here without a mask
+    if constexpr (!is_usual<S>) // which does not come here without a mask
       if (has_bins) {
         fill_tiny<S>(p, a, b, t.ptr, static_cast<I*>(nullptr), val, false);
         fill_small<S>(p, a, b, t.ptr, static_cast<I*>(nullptr), val, false);
@@ -137,7 +138,7 @@ device_csr<V, I, O> leave(device_csr<V, I, O> const& t, V const* val, std::uint8
   if (places == 0)
     return {unchecked, t.rows, t.cols, O(0), to.zeros<O>(rows + 1), nullptr, nullptr};
   O* const row_ptr = to.take<O>(rows + 1);
-  scratch<O> const before(places + 1, to.stream()); // places that are left
+  scratch<O> const before(places + 1, to.stream()); // places that are kept
   each(places, to.stream(),
        [=, count = before.get()] __device__(std::size_t k) { count[k] = has[k]; });
   to_pointers(before.get(), places, to.stream());

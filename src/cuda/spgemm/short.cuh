@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C with up to 4096 products, a block each: what their methods share.
+// Rows of C with up to 4096 products, one block each: the common parts of their methods.
 #pragma once
 #include "cuda/primitive/block.cuh"
 #include "cuda/primitive/search.cuh"
@@ -9,17 +9,16 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-/// A row of A and where B's rows begin among its products, as many as there are threads.
+/// A chunk of a row of A, one entry per thread, and where B's rows begin among its products.
 template <int threads, class V, class O>
 struct terms_room {
-  O start[threads];        // entry of B, less the products before
+  O start[threads];        // entry of B, minus the products before
   int before[threads + 1]; // products
   V factor[threads];
   block_room<int> scan;
 };
 
-/// f(chunk of A's row, its products) for each chunk of as many entries as there are threads, after
-/// what room holds is there for all.
+/// Calls f(chunk of A's row, its products) for each chunk, once `room` is filled for all threads.
 template <int threads, bool has_values, class V, class I, class O, class F>
 __device__ void each_chunk(O begin, O end, pattern<I, O> const& a, V const* a_val,
                            pattern<I, O> const& b, terms_room<threads, V, O>& room, F f) {
@@ -44,14 +43,15 @@ __device__ void each_chunk(O begin, O end, pattern<I, O> const& a, V const* a_va
     __syncthreads();
   }
 }
-/// Which of the chunk's rows of B product q is of. It is not empty: the next begins later.
+/// The number, in the chunk, of the row of B that product q is of. That row is not empty: the next
+/// one begins later.
 template <int threads, class V, class O>
 __device__ int row_of(terms_room<threads, V, O> const& room, int q) {
   return upper_bound(room.before, threads, q) - 1;
 }
 
-/// sum[place(column)] + product for each product of a chunk, one row of B after the other: within a
-/// row no two fall on one place.
+/// Adds each product of a chunk to sum[place(column)], one row of B after the other: within a row
+/// all places differ.
 template <int threads, class V, class I, class O, class F>
 __device__ void add_products(terms_room<threads, V, O> const& room, int products,
                              pattern<I, O> const& b, V const* b_val, V* sum, F place) {
@@ -77,9 +77,9 @@ __device__ void add_products(terms_room<threads, V, O> const& room, int products
   }
 }
 
-/// sum[to] + product by each thread that has one. Of those with one place the first adds, and the
-/// others try again: a claim is less than all before it, and less the earlier its thread. before()
-/// comes ahead of each turn.
+/// Adds a product to sum[to] for each thread that has one. Of those with the same place the first
+/// adds, and the others try again: claims decrease from turn to turn, and earlier threads have
+/// lower ones. before() is called before each turn.
 template <int threads, class V, class F>
 __device__ void add_in_turns(bool has_product, int to, V product, unsigned* claim, unsigned& round,
                              V* sum, F before) {
@@ -96,7 +96,8 @@ __device__ void add_in_turns(bool has_product, int to, V product, unsigned* clai
   } while (__syncthreads_or(has_product));
 }
 
-/// f(threads, items, rows, list of them), known to the compiler, if the bin has rows.
+/// Calls f(threads, items, rows, list of them), the first two known to the compiler, if the bin has
+/// rows.
 template <int threads, int items, class I, class F>
 void in_bin(product_state const& p, row_bin which, F&& f) {
   if (rows_in(p, which) != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C that are made of at most sixteen rows of B: a thread merges them as it does tiny ones,
-// but rows come from a list, since they are among others, and each thread writes its own.
+// Rows of C that are made of at most sixteen rows of B: a thread merges them as tiny rows, but they
+// come from a list, since they are scattered, and each thread writes its own row.
 #pragma once
 #include "cuda/spgemm/tiny.cuh"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C with 257 to 4096 products anywhere, as the default has them. A hash table in shared
-// memory leaves each column once, which is all that counting needs; to write them, those are
-// sorted. How many columns there are does not matter, as it would if each had a bit.
+// Rows of C with 257 to 4096 products in any columns: the default. A hash table in shared memory
+// keeps each column once, which suffices for counting; to write columns, they are sorted. The
+// number of columns of C does not matter, unlike with a bitmap.
 //
-// Then values are added, each where a search among the row's columns finds its place. A block has
-// the products of many rows of B at hand, and those that fall on one place take turns. Long rows,
-// where that is often, have two warps that take one row of B after the other, as windows have.
+// Then values are added; a search in the row's columns finds the place of each. A block has the
+// products of many rows of B at once, and those with the same place take turns. In long rows, where
+// this is frequent, two warps take one row of B after the other, as for windows.
 //
-// Liu, thesis 2015, sec. 9.4: the expand-sort-compress bins, there by bitonic networks and with
-// values; here the sort is CUB's, of columns alone.
+// Liu, thesis 2015, sec. 9.4: the expand-sort-compress bins, there with bitonic networks and
+// values; here CUB sorts columns alone.
 #include "cuda/primitive/block.cuh"
 #include "cuda/spgemm/short.cuh"
 #include "cuda/spgemm/sorted.cuh"
@@ -23,14 +23,14 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-constexpr int in_flight = 4; // columns of a thread
-// Long rows by two warps each, and from so many on: fewer do not fill the device. All by blocks
-// that claim, or those whose rows of B have 12 entries and more by two warps, ms on an H200 with
-// memory kept: hood 25.6, 20.9; pwtk 28.0, 20.3; but mono_500Hz 8.8, 9.3; cage12 1.88, 2.11;
-// webbase 1.16, 1.46.
+constexpr int in_flight = 4; // columns per thread
+// Long rows take two warps each if there are at least so many: fewer do not fill the device. All
+// rows by blocks with claims, and rows whose rows of B have 12 or more entries by two warps, ms on
+// an H200 with memory kept: hood 25.6, 20.9; pwtk 28.0, 20.3; but mono_500Hz 8.8, 9.3; cage12 1.88,
+// 2.11; webbase 1.16, 1.46.
 constexpr std::size_t many_rows = 4096;
 
-/// Rows in a list, each a group of its own.
+/// Rows in a list, each as a group of one row.
 template <class I>
 struct single_rows {
   I const* list;
@@ -52,7 +52,7 @@ struct sorted_room {
   int used;
 };
 
-/// Sorts key[0..n), at most `items` a thread, into c_col.
+/// Sorts key[0..n), at most `items` per thread, into c_col.
 template <int threads, int items, class K, class I>
 __device__ void write_in_order(K const* keys, int n, int bits,
                                typename cub::BlockRadixSort<K, threads, items>::TempStorage& room,
@@ -60,7 +60,7 @@ __device__ void write_in_order(K const* keys, int n, int bits,
   int const first = threadIdx.x * items;
   K key[items];
 #pragma unroll
-  for (int k = 0; k < items; ++k) // what is beyond n stays behind: it is greatest, and last
+  for (int k = 0; k < items; ++k) // what is beyond n is dropped: it is greatest, hence last
     key[k] = first + k < n ? keys[first + k] : static_cast<K>(-1);
   cub::BlockRadixSort<K, threads, items>(room).Sort(key, 0, bits);
 #pragma unroll
@@ -69,8 +69,8 @@ __device__ void write_in_order(K const* keys, int n, int bits,
       c_col[first + k] = static_cast<I>(key[k]);
 }
 
-/// Counts rows of C, or, where there is C, writes their columns. A block a row. The counts are
-/// noted in `found` if that is asked for.
+/// Counts rows of C, or writes their columns once C is allocated. One block per row. The counts are
+/// recorded in `found` if that is not nullptr.
 template <int threads, int items, bool writes, class I, class O>
 __global__ void __launch_bounds__(threads)
     sorted_kernel(pattern<I, O> a, pattern<I, O> b, I const* list, int bits, O* counts, bool notes,
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
     n = room.used;
     I* const to = c_col + counts[i];
-    // With a bitonic sort of so few hood took 25.0 ms, in another run and with other sizes of
-    // CUB's; 20.9 like this.
+    // With a bitonic sort for so few hood took 25.0 ms, in another run and with other sizes of
+    // CUB's sort; 20.9 this way.
     if (n <= 2 * threads)
       write_in_order<threads, 2>(room.key, n, bits, room.sorting_few, to);
     else
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// sum[place(column)] + product for each product of a chunk, in the order of A's row.
+/// Adds each product of a chunk to sum[place(column)], in the order of A's row.
 template <int threads, class V, class I, class O, class F>
 __device__ void add_by_claims(terms_room<threads, V, O> const& room, int products,
                               pattern<I, O> const& b, V const* b_val, unsigned* claim,
@@ -154,7 +154,7 @@ struct claims_room {
   unsigned claim[most];
 };
 
-/// C's values, where its columns are there. A block a row.
+/// C's values, once its columns are known. One block per row.
 template <int threads, int most, class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     sorted_fill_kernel(pattern<I, O> a, V const* a_val, pattern<I, O> b, V const* b_val,
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(threads)
     room.col[k] = c_col[at + k];
     room.claim[k] = ~0u;
   }
-  unsigned round = most + 1; // a product is added in each
+  unsigned round = most + 1; // one product per thread is added in each round
   each_chunk<threads, true>(begin, end, a, a_val, b, room.terms, [&](int products) {
     add_by_claims<threads>(room.terms, products, b, b_val, room.claim, round, room.sum,
                            [&](I column) { return lower_bound(room.col, n, column); });

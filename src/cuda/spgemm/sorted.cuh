@@ -17,7 +17,7 @@ inline std::size_t long_rows(product_state const& p) {
   return rows_in(p, row_bin::long_m) + rows_in(p, row_bin::long_l);
 }
 
-/// What there is of which class goes into `found`, if that is not nullptr.
+/// Records in `found`, if that is not nullptr, which classes there are.
 template <class I, class O>
 void count_sorted(product_state const& p, sorted_bins which, pattern<I, O> const& a,
                   pattern<I, O> const& b, O* counts, window_found* found);
@@ -25,7 +25,7 @@ template <class I, class O>
 void write_sorted_columns(product_state const& p, sorted_bins which, pattern<I, O> const& a,
                           pattern<I, O> const& b, O* c_ptr, I* c_col);
 
-/// C's values, where its columns are there.
+/// C's values, once its columns are known.
 template <class V, class I, class O>
 void fill_sorted(product_state const& p, sorted_bins which, operand<V, I, O> const& a,
                  operand<V, I, O> const& b, O const* c_ptr, I const* c_col, V* c_val);

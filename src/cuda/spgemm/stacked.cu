@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// alpha A B + beta D = [alpha A, beta I] (B over D). Copies of the operands are the price; no
-// kernel of the product knows, and no product is kept beside C.
+// alpha A B + beta D = [alpha A, beta I] (B over D). This takes copies of the operands, but needs
+// no special kernels and no product in addition to C.
 #include "tulle/core/narrow.hpp"
 
 #include "cuda/each.cuh"
@@ -22,7 +22,7 @@ scratch_csr<V, I, O> room_for(I rows, I cols, std::size_t nnz, void* stream) {
   return c;
 }
 
-/// A's columns or values behind others; zeros where its values are not to be read.
+/// Appends A's columns or values to others; zeros if its values must not be read.
 template <class T, class O>
 void append(T* to, T const* from, O n, bool is_read, void* stream) {
   auto const s = static_cast<cudaStream_t>(stream);
@@ -40,7 +40,7 @@ stacked<V, I, O> stack(V alpha, device_csr<V, I, O> const& a, device_csr<V, I, O
                        device_csr<V, I, O> const& d, void* stream) {
   bool are_canonical = true;
   for (auto const* const m :
-       {&a, &b, &d}) // and valid: a column of A that is too large would be D's
+       {&a, &b, &d}) // and valid: a column of A that is too large would refer to D
     are_canonical &= canonical<V, I, O>(*m, stream).view.col == m->col;
   auto const rows = static_cast<std::size_t>(a.rows), inner = static_cast<std::size_t>(b.rows);
   I const wide = narrow<I>(inner + rows, "spgemm: rows of B and D");

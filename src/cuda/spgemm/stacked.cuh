@@ -6,7 +6,7 @@
 
 namespace tulle::kernels::cuda {
 
-/// [alpha A, beta I] and B over D. An entry of their product is the sum of A's and B's, then beta
+/// [alpha A, beta I] and B over D. An entry of their product is that of alpha A B, then plus beta
 /// d. As on the host, a factor of zero reads no values. Waits for the stream.
 template <class V, class I, class O>
 struct stacked {

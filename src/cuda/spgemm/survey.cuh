@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Products, width and bin of each row in one pass, then the rows of each bin in a list.
+// Finds products, width and bin of each row in one pass, then lists the rows of each bin.
 #pragma once
 #include "cuda/cub.cuh"
 #include "cuda/spgemm/pattern.cuh"
@@ -8,10 +8,10 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-constexpr std::size_t survey_blocks = 132 * 8; // each adds to the counters once
-constexpr int wide_rows =
-    12; // entries of A's rows on average from which a warp takes one, not four lanes
-constexpr std::size_t few_rows = 8192; // for which there are as many warps
+constexpr std::size_t survey_blocks = 132 * 8; // each block adds to the counters once
+// Rows of A with at least this many entries on average take one warp each, not four lanes.
+constexpr int wide_rows = 12;
+constexpr std::size_t few_rows = 8192; // up to so many rows take one warp each
 
 __device__ inline row_bin bin_of(spgemm_method method, unsigned long long terms,
                                  unsigned long long products, bool is_tiny, bool is_small,
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(each_threads)
     bool const is_tiny = !is_long && end - begin <= tiny_terms && n <= tiny_products;
     bool const is_small = !is_long && end - begin <= small_terms && n <= small_products;
     extent<I> columns = columns_of<lanes>(begin, is_tiny ? begin : stop, a, b, lane);
-    // Long rows among short ones are the whole warp's.
+    // The whole warp takes long rows among short ones.
     for (unsigned left = __ballot_sync(whole_warp, is_long && lane == 0); left != 0;
          left &= left - 1) {
       int const owner = __ffs(static_cast<int>(left)) - 1, of_warp = threadIdx.x % 32;
@@ -144,7 +144,7 @@ void survey(pattern<I, O> const& a, pattern<I, O> const& b, std::size_t nnz, spg
          widest_window, scatters, bins, to);
 }
 
-/// same[i]: row i has the columns of row i - 1. A warp a row. Returns whether any has.
+/// same[i]: row i has the columns of row i - 1. One warp per row. Returns whether any row has.
 template <class I, class O>
 bool find_same(pattern<I, O> const& a, std::uint8_t* same, void* stream) {
   scratch<int> const any(1, stream);
@@ -166,9 +166,9 @@ bool find_same(pattern<I, O> const& a, std::uint8_t* same, void* stream) {
   return fetch(any.get(), 1, stream)[0] != 0;
 }
 
-constexpr int look_back = 60; // rows with the same columns; those after make no groups
+constexpr int look_back = 60; // rows with the same columns; later ones form no groups
 
-/// The rows of the group that row i leads: 0 where it leads none.
+/// The number of rows in the group that row i leads; 0 if it leads none.
 __device__ inline int rows_led(std::size_t i, std::size_t rows, std::uint8_t const* same,
                                int most) {
   std::size_t back = 0;
@@ -184,9 +184,9 @@ __device__ inline int rows_led(std::size_t i, std::size_t rows, std::uint8_t con
   return n;
 }
 
-/// Rows of small, short, tiled and heap bins into the list, one bin after the other from `at` on;
-/// groups of window rows. What is at the same place of a list may differ from run to run, not what
-/// comes of it.
+/// Writes rows of small, short, tiled and heap bins to the list, one bin after the other from `at`
+/// on, and groups of window rows. The order within a list may differ from run to run; the results
+/// do not.
 template <class I>
 __global__ void deal_kernel(std::size_t rows, row_bin const* bins, std::uint8_t const* same,
                             int group_rows, I* list, window_group<I>* groups,
@@ -214,8 +214,8 @@ __global__ void deal_kernel(std::size_t rows, row_bin const* bins, std::uint8_t 
     list[base[static_cast<int>(bin)] + place] = static_cast<I>(i);
 }
 
-/// Rows by heap in the order of their products, so that a warp's have as many: in the thesis each
-/// number is a bin.
+/// Sorts heap rows by their products, so that those of a warp have similar numbers: in the thesis
+/// each number is a bin.
 template <class I, class O>
 void order_heap_rows(product_state const& p, pattern<I, O> const& a, pattern<I, O> const& b) {
   std::size_t const n = rows_in(p, row_bin::heap);

@@ -19,10 +19,11 @@ struct hash_table {
     for (int k = threadIdx.x; k < slots; k += threads)
       column[k] = none;
   }
-  /// Where the column is; it comes in if it was not there.
+  /// The slot of the column, which is inserted if missing.
   __device__ int slot(I j, bool& is_new) {
     auto const wanted = static_cast<word>(j);
-    // Both halves: columns that differ in the upper one alone would all begin at one slot.
+    // Uses both halves: otherwise columns that differ only in the upper half would begin at the
+    // same slot.
     auto const folded = static_cast<unsigned>(wanted ^ wanted >> 16 >> 16);
     unsigned const mixed = folded * 2654435761u;
     for (int k = static_cast<int>(mixed >> 16) & (slots - 1);; k = (k + 1) & (slots - 1)) {

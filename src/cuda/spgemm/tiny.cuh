@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Rows of C that are made of at most eight rows of B: a thread merges them, their heads in
-// registers. Columns come in order, and equal ones in the order of A's row.
+// registers. Columns come in order, equal columns in the order of A's row.
 //
 // A block's rows are written together, through shared memory: 1.6 times as fast as each thread
 // writing its own on an H200. Sorting the products in a warp took 2.2 times as long.
@@ -14,17 +14,18 @@ namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int tiny_threads = 128;
-constexpr int staged_entries = 17 * tiny_threads; // of a block's rows; more are written directly
+// Entries of a block's rows; if there are more, they are written directly.
+constexpr int staged_entries = 17 * tiny_threads;
 /// Fewer where values take twice the shared memory.
 template <class V>
 constexpr int staged_entries_of = sizeof(V) <= 8 ? staged_entries : 9 * tiny_threads;
 
-/// f(place, column, sum over S) for each entry of row i, in order; returns how many. The values of
-/// an operand are read where there are any.
+/// Calls f(place, column, sum over S) for each entry of row i, in order; returns their number. The
+/// values of an operand are read if it has any.
 template <int terms, bool has_values, class S, class V, class I, class O, class F>
 __device__ int merge(O begin, O end, pattern<I, O> const& a, V const* a_val, pattern<I, O> const& b,
                      V const* b_val, F f) {
-  constexpr I none = std::numeric_limits<I>::max(); // no column: those are below cols
+  constexpr I none = std::numeric_limits<I>::max(); // no column: columns are less than cols
   I head[terms];
   O at[terms], stop[terms];
   V factor[terms];
@@ -120,8 +121,8 @@ __global__ void __launch_bounds__(tiny_threads)
   }
 }
 
-/// f(terms), known to the compiler, for rows of A of at most that many entries; other sums than the
-/// usual one are compiled for one number.
+/// Calls f(terms), known to the compiler, for rows of A of at most that many entries; sums of other
+/// semirings are compiled for one number only.
 template <class S = plus_times, class F>
 void with_terms(unsigned long long longest, F&& f) {
   if constexpr (is_usual<S>) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of C whose columns lie close together, as those of meshes and stencils do. A bit a column is
-// set where there is a product; of those bits come the columns. Values are added one row of B after
-// the other, its entries by the lanes, each at the rank of its column among C's, which a bitmap in
-// shared memory tells.
+// Rows of C whose columns lie close together, as those of meshes and stencils do. One bit per
+// column is set where there is a product; the columns are read from the bits. Values are added one
+// row of B after the other, its entries in parallel, each at the rank of its column in C's row,
+// found by a bitmap in shared memory.
 //
-// Consecutive rows of A with the same columns share all of that but the sums; consecutive rows of B
-// with the same columns are added while a sum is in a register. Matrices of small blocks have both.
+// Consecutive rows of A with the same columns share all of this except the sums; consecutive rows
+// of B with the same columns are added while a sum is in a register. Matrices of small blocks have
+// both.
 //
-// A hash table and a sort took 6.9 times as long on an H200, atomic adds in shared memory 1.2
+// On an H200 a hash table and a sort took 6.9 times as long, atomic adds in shared memory 1.2
 // times.
 #pragma once
 #include "cuda/primitive/search.cuh"
@@ -17,8 +18,9 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-constexpr int window_threads = 128; // of counting; a warp a group
-constexpr int fill_threads = 64;    // of filling a group; 32: fem of 100000 rows 2.0 ms, not 1.3
+constexpr int window_threads = 128; // for counting; one warp per group
+// For filling a group; 32: fem of 100000 rows 2.0 ms instead of 1.3.
+constexpr int fill_threads = 64;
 constexpr int most_group_rows = 3;
 
 /// Whether the row of B in this lane has the columns of the one in the lane before.
@@ -29,7 +31,7 @@ __device__ bool follows(I j, int lane, bool has_runs, std::uint8_t const* same) 
 }
 
 /// Sets the bit of each column j of C's row: j - low is bit / words of word % words, so that
-/// neighbours, which mostly come together, are in different words.
+/// neighbouring columns, which mostly come together, are in different words.
 template <class I, class O>
 __device__ void set_bits(O begin, O end, pattern<I, O> const& a, pattern<I, O> const& b,
                          bool has_runs, std::uint8_t const* same, I low, int words, unsigned* bits,
@@ -72,15 +74,15 @@ __device__ void set_bits(O begin, O end, pattern<I, O> const& a, pattern<I, O> c
   }
 }
 
-/// A row has n entries; by one thread.
+/// Records that a row has n entries; called by one thread.
 __device__ inline void note(window_found* found, int n) {
   int const which = window_class(n);
-  found->is_there[which] = 1; // by whoever; adding would queue all of them at one address
+  found->is_there[which] = 1; // all write the same value; additions would serialize at one address
   if (found->most[which] < static_cast<unsigned long long>(n))
     atomicMax(&found->most[which], static_cast<unsigned long long>(n));
 }
 
-/// Counts C's rows, or, where there is C, writes their columns.
+/// Counts C's rows, or writes their columns once C is allocated.
 template <bool writes, class I, class O>
 __global__ void __launch_bounds__(window_threads)
     window_kernel(pattern<I, O> a, pattern<I, O> b, bool has_runs, std::uint8_t const* same,
@@ -125,8 +127,8 @@ __global__ void __launch_bounds__(window_threads)
   }
 }
 
-/// What the sums of other semirings are until there is a product, of which none has these bits: NaN
-/// that arithmetic gives is quiet.
+/// The initial value of the sums of other semirings: a signalling NaN. No product has these bits,
+/// since arithmetic gives quiet NaN.
 __device__ inline void set_untouched(double& x) {
   x = __longlong_as_double(0x7ff0000000000001ll);
 }
@@ -144,7 +146,8 @@ __device__ bool is_untouched(V v) {
   return all_parts(v, [](auto part) { return is_untouched_part(part); });
 }
 
-/// Which of a row's n columns one is: by a bit each, and how many come before a word of them.
+/// The rank of a column among a row's n columns: by one bit each, and the number of columns before
+/// each word.
 template <class I>
 struct by_rank {
   I low;
@@ -189,7 +192,7 @@ struct by_rank {
     return rank[j / 32] + __popc(bitmap[j / 32] & ((1u << j % 32) - 1));
   }
 };
-/// The same by a search, where columns are too far apart for that.
+/// The same by a search, if columns are too far apart for a bitmap.
 template <class I>
 struct by_search {
   I* columns;
@@ -205,9 +208,90 @@ struct by_search {
   }
 };
 
-/// C's values, where its columns are there, for groups whose rows have more than `above` and at
-/// most `most` entries: `rows` rows of a group together, `deep` rows of B, `ahead` such runs in
-/// flight. The others of a group, if any, are computed by other blocks, `split` of them a group.
+/// The lanes at which runs of up to `deep` rows of B begin, each lane having one row or none.
+template <int deep, class I>
+__device__ __forceinline__ unsigned runs_begin(bool is_term, I j, int in_chunk, bool has_runs,
+                                               std::uint8_t const* same) {
+  if (deep == 1)
+    return in_chunk == 32 ? whole_warp : (1u << in_chunk) - 1;
+  int const lane = threadIdx.x % 32;
+  bool const is_next = follows(j, lane, has_runs, same);
+  unsigned const begins = __ballot_sync(whole_warp, is_term && !is_next);
+  int const since = __clz(static_cast<int>(begins << (31 - lane))); // begins has bit 0
+  return __ballot_sync(whole_warp, is_term && since % deep == 0);
+}
+
+/// The sums of a window in shared memory, and what is added to them.
+template <int rows, class Place, class V, class I, class O>
+struct window_sums {
+  V* sum; // `most` for each row
+  int most;
+  V const* factor; // of 32 entries of each row of A
+  Place const& place;
+  I const* col; // of B
+  V const* val;
+};
+
+/// Adds runs of rows of B, `ahead` of them in flight. `from` and `entries`: of the row of B in this
+/// lane; left: lanes at which runs begin.
+template <int rows, int deep, int ahead, class S, class Place, class V, class I, class O>
+__device__ __forceinline__ void add_runs(window_sums<rows, Place, V, I, O> const& w, O from,
+                                         int entries, int in_chunk, unsigned left) {
+  int const t = threadIdx.x;
+  while (left != 0) {
+    O first[ahead];
+    int lead[ahead], depth[ahead], length[ahead], where[ahead];
+    I column[ahead];
+    V x[ahead][deep];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      bool const is_run = left != 0;
+      lead[u] = is_run ? __ffs(static_cast<int>(left)) - 1 : 0;
+      left &= left - 1;
+      int const next = left != 0 ? __ffs(static_cast<int>(left)) - 1 : in_chunk;
+      depth[u] = !is_run ? 0 : deep == 1 ? 1 : next - lead[u];
+      first[u] = __shfl_sync(whole_warp, from, lead[u]);
+      length[u] = __shfl_sync(whole_warp, entries, lead[u]);
+      bool const is_there = is_run && t < length[u];
+      column[u] = is_there ? (w.col + first[u])[t] : I(-1);
+#pragma unroll
+      for (int h = 0; h < deep; ++h)
+        x[u][h] = is_there && h < depth[u] ? (w.val + first[u])[t + h * length[u]] : V(0);
+    }
+#pragma unroll
+    for (int u = 0; u < ahead; ++u)
+      where[u] = column[u] >= 0 ? w.place(column[u]) : -1;
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      if (depth[u] == 0)
+        break;
+      V const* const f = w.factor + lead[u] * rows;
+      auto const add = [&](int to_place, auto&& value) {
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+          V y = w.sum[r * w.most + to_place];
+#pragma unroll
+          for (int h = 0; h < deep; ++h)
+            if (h < depth[u]) {
+              V const product = S().multiply(f[h * rows + r], value(h));
+              y = is_usual<S> || !is_untouched(y) ? S().add(y, product) : product;
+            }
+          w.sum[r * w.most + to_place] = y;
+        }
+      };
+      if (where[u] >= 0)
+        add(where[u], [&](int h) { return x[u][h]; });
+      for (int q = t + fill_threads; q < length[u]; q += fill_threads)
+        add(w.place((w.col + first[u])[q]),
+            [&](int h) { return (w.val + first[u])[q + h * length[u]]; });
+      __syncthreads();
+    }
+  }
+}
+
+/// C's values, once its columns are known, for groups whose rows have more than `above` and at most
+/// `most` entries: `rows` rows of a group at once, runs of up to `deep` rows of B, `ahead` runs in
+/// flight. Further rows of a group are computed by other blocks, `split` blocks per group.
 template <int rows, int deep, int ahead, class S, class Place, class Groups, class V, class I,
           class O>
 __global__ void __launch_bounds__(fill_threads, 8)
@@ -215,9 +299,9 @@ __global__ void __launch_bounds__(fill_threads, 8)
                        bool has_runs, std::uint8_t const* same, Groups groups, int split,
                        int most_words, int above, int most, O const* c_ptr, I const* c_col,
                        V* c_val) {
-  extern __shared__ double2 window_sums[];
-  V* const sum = reinterpret_cast<V*>(window_sums); // `most` for each row
-  V* const factor = sum + rows * most;              // of 32 entries of each row of A
+  extern __shared__ double2 window_memory[];
+  V* const sum = reinterpret_cast<V*>(window_memory); // `most` for each row
+  V* const factor = sum + rows * most;                // of 32 entries of each row of A
   int const t = threadIdx.x, lane = t % 32;
   window_group<I> const group = groups[blockIdx.x / static_cast<unsigned>(split)];
   int const part = static_cast<int>(blockIdx.x % static_cast<unsigned>(split)) * rows;
@@ -237,13 +321,14 @@ __global__ void __launch_bounds__(fill_threads, 8)
       else
         set_untouched(sum[r * most + k]);
   Place const place(factor + 32 * rows, most_words, c_col + at, n);
+  window_sums<rows, Place, V, I, O> const sums{sum, most, factor, place, b.col, b_val};
   O const begin = a.ptr[row], terms = a.ptr[row + 1] - begin;
   for (O chunk = 0; chunk < terms; chunk += 32) {
     bool const is_term = chunk + lane < terms;
     I const j = is_term ? a.col[begin + chunk + lane] : I(-1);
     O const from = is_term ? b.ptr[j] : O(0);
     int const entries = is_term ? static_cast<int>(b.ptr[j + 1] - from) : 0;
-    __syncthreads(); // the factors before are not needed any more
+    __syncthreads(); // the previous factors are not needed any more
 #pragma unroll
     for (int r = 0; r < rows; ++r)
       if (t < 32)
@@ -251,63 +336,8 @@ __global__ void __launch_bounds__(fill_threads, 8)
             is_term && r < rows_here ? a_val[begin + r * terms + chunk + lane] : V(0);
     __syncthreads();
     int const in_chunk = static_cast<int>(terms - chunk < 32 ? terms - chunk : 32);
-    // Lanes at which runs of up to `deep` rows of B begin.
-    unsigned left = in_chunk == 32 ? whole_warp : (1u << in_chunk) - 1;
-    if (deep > 1) {
-      bool const is_next = follows(j, lane, has_runs, same);
-      unsigned const begins = __ballot_sync(whole_warp, is_term && !is_next);
-      int const since = __clz(static_cast<int>(begins << (31 - lane))); // begins has bit 0
-      left = __ballot_sync(whole_warp, is_term && since % deep == 0);
-    }
-    while (left != 0) {
-      O first[ahead];
-      int lead[ahead], depth[ahead], length[ahead], where[ahead];
-      I column[ahead];
-      V x[ahead][deep];
-#pragma unroll
-      for (int u = 0; u < ahead; ++u) {
-        bool const is_run = left != 0;
-        lead[u] = is_run ? __ffs(static_cast<int>(left)) - 1 : 0;
-        left &= left - 1;
-        int const next = left != 0 ? __ffs(static_cast<int>(left)) - 1 : in_chunk;
-        depth[u] = !is_run ? 0 : deep == 1 ? 1 : next - lead[u];
-        first[u] = __shfl_sync(whole_warp, from, lead[u]);
-        length[u] = __shfl_sync(whole_warp, entries, lead[u]);
-        bool const is_there = is_run && t < length[u];
-        column[u] = is_there ? (b.col + first[u])[t] : I(-1);
-#pragma unroll
-        for (int h = 0; h < deep; ++h)
-          x[u][h] = is_there && h < depth[u] ? (b_val + first[u])[t + h * length[u]] : V(0);
-      }
-#pragma unroll
-      for (int u = 0; u < ahead; ++u)
-        where[u] = column[u] >= 0 ? place(column[u]) : -1;
-#pragma unroll
-      for (int u = 0; u < ahead; ++u) {
-        if (depth[u] == 0)
-          break;
-        V const* const f = factor + lead[u] * rows;
-        auto const add = [&](int to_place, auto&& value) {
-#pragma unroll
-          for (int r = 0; r < rows; ++r) {
-            V y = sum[r * most + to_place];
-#pragma unroll
-            for (int h = 0; h < deep; ++h)
-              if (h < depth[u]) {
-                V const product = S().multiply(f[h * rows + r], value(h));
-                y = is_usual<S> || !is_untouched(y) ? S().add(y, product) : product;
-              }
-            sum[r * most + to_place] = y;
-          }
-        };
-        if (where[u] >= 0)
-          add(where[u], [&](int h) { return x[u][h]; });
-        for (int q = t + fill_threads; q < length[u]; q += fill_threads)
-          add(place((b.col + first[u])[q]),
-              [&](int h) { return (b_val + first[u])[q + h * length[u]]; });
-        __syncthreads();
-      }
-    }
+    unsigned const left = runs_begin<deep>(is_term, j, in_chunk, has_runs, same);
+    add_runs<rows, deep, ahead, S>(sums, from, entries, in_chunk, left);
   }
 #pragma unroll
   for (int r = 0; r < rows; ++r)
@@ -332,7 +362,7 @@ void run_windows(product_state const& p, pattern<I, O> const& a, pattern<I, O> c
       window_words(p), counts, found, c_col);
 }
 
-/// Rows of a class of `found`, `rows` of a group together.
+/// Fills rows of a class of `found`, `rows` of a group at once.
 template <int rows, int deep, int ahead, class S, class Place, class Groups, class V, class I,
           class O>
 void fill_class(product_state const& p, Groups groups, std::size_t group_count, int split,
@@ -347,7 +377,7 @@ void fill_class(product_state const& p, Groups groups, std::size_t group_count, 
                 which == 0 ? 0 : window_entries[which - 1], most, c_ptr, c_col, c_val);
 }
 
-/// Other sums than the usual one are compiled for one row at a time.
+/// Sums of other semirings are compiled for one row at a time only.
 template <class S = plus_times, class V, class I, class O>
 void fill_windows(product_state const& p, operand<V, I, O> const& a, operand<V, I, O> const& b,
                   O const* c_ptr, I const* c_col, V* c_val) {

@@ -2,16 +2,16 @@
 
 // C = alpha A B + beta C over compressed rows, and over the overflow entries of dynamic rows.
 //
-// A group of lanes has a row: as many lanes side by side as a tile of B's columns has vectors of 16
-// bytes, and as many such teams as the row has entries for, which are added up in the end. Long
-// rows are cut into parts, each the work of a group like a row is; sums of parts are added in a
-// second launch, in order. Where lengths differ, rows go by the power of two that theirs has, long
-// ones first: groups of a warp then have as much to do, those that have much are a warp each, and
-// the order within is that of rows. A B that is not row-major is packed.
+// A group of lanes has a row. The group consists of teams, whose sums are added at the end; a team
+// has one lane per 16-byte vector of a tile of B's columns, and the number of teams depends on the
+// entries of the row. Long rows are cut into parts, each computed by a group like a row; sums of
+// parts are added in a second launch, in order. If lengths differ, rows are ordered by the power of
+// two of their length, long ones first: the groups of a warp then have similar work, long rows have
+// one warp each, and rows of one power of two stay in order. A B that is not row-major is packed.
 //
-// Bytes that must move, double with 32-bit indices and w columns: 12 an entry, 4 a row, 8 w a row
-// of B and of C; in an order of its own 4 a row more. Where rows of B are used often, the
-// second-level cache binds: 8 w an entry.
+// Bytes that must move, double with 32-bit indices and w columns: 12 per entry, 4 per row, 8 w per
+// row of B and of C; 4 more per row if rows are ordered. Where rows of B are used often, the
+// second-level cache binds: 8 w per entry.
 #pragma once
 #include "tulle/view/dense.hpp"
 
@@ -28,11 +28,11 @@ namespace {
 
 constexpr int dense_threads = 256;
 constexpr int join_threads = 1024;
-constexpr int in_flight = 4;       // entries of a team whose rows of B are on their way at a time
+constexpr int in_flight = 4;       // entries per team whose rows of B are in flight
 constexpr int part_of_team = 64;   // entries of a part for each team of a warp
 constexpr std::int64_t alike = 4;  // rows up to this times the average need no order
-constexpr unsigned wide_bits = 6;  // rows with 2^5 entries or more are a warp's, where rows differ
-constexpr unsigned cut_bits = 127; // and those that are cut come before all
+constexpr unsigned wide_bits = 6;  // rows with 2^5 entries or more have a warp, if lengths differ
+constexpr unsigned cut_bits = 127; // rows that are cut come first
 
 template <class V, int n>
 struct alignas(n * sizeof(V)) together {
@@ -41,7 +41,7 @@ struct alignas(n * sizeof(V)) together {
 template <class V>
 constexpr int in_vector = 16 / sizeof(V);
 
-/// B and C as kernels see them.
+/// The kernels' view of B and C.
 template <class V>
 struct dense_pair {
   V const* b;
@@ -64,15 +64,15 @@ struct cut_row {
   int first, count; // parts
 };
 
-/// The order of rows, and those that are cut.
+/// The order of rows, and the rows that are cut.
 template <class V, class I, class O>
 struct dense_work {
-  I const* order; // nullptr: as they are
+  I const* order; // nullptr: unchanged
   row_part<I, O> const* part;
   cut_row<I> const* cut;
   V* sum; // of parts, then of overflow entries of cut rows, columns side by side
   int parts, cuts;
-  std::size_t wide; // groups that are a warp: those that have a sum here, and long rows
+  std::size_t wide; // groups of a whole warp: parts of cut rows, and long rows
   V* packed;
 };
 
@@ -81,7 +81,7 @@ enum : int { // of info
   part_entries, // of a part; rows of twice as many are cut
   count_of_parts,
   count_of_cuts,
-  count_of_wide, // rows that are a warp's and not cut
+  count_of_wide, // rows that have a warp and are not cut
   teams_of_row,
   is_packed
 };
@@ -102,7 +102,7 @@ dense_work<V, I, O> work_of(I rows, detail::dense_ref const& b, plan_view const&
   return w;
 }
 
-/// Lanes side by side for a tile of columns, in so many vectors.
+/// Lanes of a team for a tile of columns of so many vectors.
 inline int lanes_for(int vectors) {
   int lanes = 1;
   while (lanes < 32 && lanes < vectors)
@@ -120,7 +120,7 @@ __device__ unsigned bits_of(O entries, O part) {
                              : static_cast<unsigned>(64 - __clzll(static_cast<long long>(entries)));
 }
 
-/// Looks at the rows; waits for the stream. Returns the bytes of workspace.
+/// Examines the rows; waits for the stream. Returns the bytes of workspace.
 template <class V, class I, class O>
 std::size_t prepare_dense(I rows, O nnz, O const* row_ptr, detail::dense_ref const& b,
                           plan_view& p) {
@@ -214,7 +214,7 @@ struct no_overflow {
 template <int vectors, int width, class V>
 struct lane_sums {
   using vector = together<V, width>;
-  V const* b[vectors]; // the lane's columns of the first row, or others where it has none
+  V const* b[vectors]; // the lane's columns of the first row; other columns if it has none
   vector sum[vectors] = {};
 
   __device__ lane_sums(dense_pair<V> const& d, int const (&column)[vectors]) {
@@ -222,8 +222,8 @@ struct lane_sums {
     for (int n = 0; n < vectors; ++n)
       b[n] = d.b + (column[n] < d.columns ? column[n] : 0);
   }
-  /// The next `in_flight` entries of a team, place(0), place(1) and so on; of those the first
-  /// `left` are there, and the last of them is read for the others.
+  /// Adds the next `in_flight` entries of a team, place(0), place(1) and so on; only the first
+  /// `left` exist, and the last of these is read for the others.
   template <class I, class O, class Place>
   __device__ void add(lines<V, I, O> const& a, std::size_t stride, int left, Place const& place) {
     std::size_t row[in_flight];
@@ -250,7 +250,7 @@ struct lane_sums {
             sum[n].at[q] = fma(val[u], x[u][n].at[q], sum[n].at[q]);
       }
   }
-  /// Every teams-th of n entries from the team-th on.
+  /// Adds every teams-th of n entries from the team-th on.
   template <class I, class O, class Place>
   __device__ void add_all(lines<V, I, O> const& a, std::size_t stride, std::uint32_t n,
                           std::uint32_t team, std::uint32_t teams, Place const& place) {
@@ -261,7 +261,7 @@ struct lane_sums {
       add(a, stride, static_cast<int>((n - e - 1) / teams + 1),
           [&](int u) { return place(e + u * teams); });
   }
-  /// Over the teams of a group, `lanes` lanes apart.
+  /// Adds the sums of the teams of a group, `lanes` lanes apart.
   __device__ void join(int lanes, int group) {
     for (int apart = lanes; apart < group; apart *= 2)
 #pragma unroll
@@ -272,8 +272,8 @@ struct lane_sums {
   }
 };
 
-/// A group a row, or a part of one: teams of `lanes` lanes, those of a warp for the first groups
-/// and `teams` for the others.
+/// One group per row or part: teams of `lanes` lanes, a whole warp of them for the first groups and
+/// `teams` for the others.
 template <int vectors, int width, class V, class I, class O, class Overflow>
 __global__ void __launch_bounds__(dense_threads, vectors == 1 ? 6 : 4)
     dense_rows_kernel(lines<V, I, O> a, Overflow overflow, dense_work<V, I, O> w, dense_pair<V> d,
@@ -363,8 +363,8 @@ __global__ void __launch_bounds__(dense_threads, vectors == 1 ? 6 : 4)
   }
 }
 
-/// Rows that are cut: a block each. Threads of a column have runs of its parts, whose sums are
-/// added in order.
+/// Rows that are cut: one block each. The threads of a column have consecutive parts, whose sums
+/// are added in order.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(join_threads)
     join_dense_kernel(dense_work<V, I, O> w, dense_pair<V> d, bool has_overflow) {
@@ -399,8 +399,8 @@ __global__ void __launch_bounds__(join_threads)
   }
 }
 
-/// to, row-major, of what has any strides: 32 rows and columns at a time, through shared memory, so
-/// that both are read and written along memory where b is column-major.
+/// Copies a matrix of any strides to the row-major `to`: 32 rows and columns at a time, through
+/// shared memory, so that accesses are contiguous also if b is column-major.
 template <class V>
 __global__ void pack_kernel(V const* b, std::size_t rows, std::size_t cols, std::size_t row_stride,
                             std::size_t col_stride, V* to) {
@@ -417,11 +417,11 @@ __global__ void pack_kernel(V const* b, std::size_t rows, std::size_t cols, std:
       to[(row0 + i) * cols + col0 + x] = tile[x][i];
 }
 
-/// How columns are dealt to lanes.
+/// How columns are assigned to lanes.
 template <class V>
 struct dense_tiles {
   dense_pair<V> d;
-  bool is_vector, has_two; // vectors of 16 bytes, and two of them a lane
+  bool is_vector, has_two; // vectors of 16 bytes; two of them per lane
   int lanes;
   std::size_t count;
 };

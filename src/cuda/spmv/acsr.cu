@@ -2,13 +2,13 @@
 
 // y = alpha A x + beta y, A in ACSR.
 //
-// Ashari et al., SC 2014: a bin has as many lanes a row as its lengths ask for. All bins are one
-// launch; a thread block finds its bin by its number. Rows beyond a warp's share come first and are
-// added up by a block, in parts where they are beyond its share too. The blocks of other bins run
-// in the order of their first rows, so that neighbours in different bins find each other's lines of
-// the matrix and of y in the cache; where one bin has nearly all rows, that is so already. With the
-// option `streams` each bin is a launch of its own, beside the others. Where nearly all entries are
-// of long rows, long_rows.cuh takes over.
+// Ashari et al., SC 2014: a bin uses as many lanes per row as its lengths need. All bins are one
+// launch; a thread block finds its bin by its number. Rows too long for a warp come first and are
+// added up by a block, or in parts by several blocks. The blocks of other bins run in the order of
+// their first rows, so that neighbouring rows of different bins find each other's lines of the
+// matrix and of y in the cache; if one bin has nearly all rows, this holds in any case. With the
+// option `streams` each bin is a separate launch on its own stream. Where nearly all entries are of
+// long rows, long_rows.cuh takes over.
 #include "tulle/format/acsr.hpp"
 
 #include "cuda/each.cuh"
@@ -26,34 +26,38 @@ using view = acsr_view<V, I, O, space::cuda>;
 
 // us of a product, double, H200, blocks bin by bin and in the order of rows, in two runs: circuit
 // 2000000 116, 93; rmat 21 16 264, 274 (other formats took 1.05 times as long in the second); fem
-// 500000 115, 119; lattice 4000000 78, 84; poisson2d5 4096 465, 501. So the order is left where one
-// bin has nearly all rows: lattice 81, poisson2d5 459. Loads that stay in the caches instead:
-// circuit 97 for 92, rmat 277 for 270, fem 151 for 120, lattice 80 for 79. Twice as many lanes a
-// row: 133 for 92, 269 for 271, 152 for 122, 103 for 81. Blocks of 128 threads: 89 for 92, 278 for
-// 271, 119 for 120, 78 for 81, poisson2d5 444 for 459, lp 4096 1100000 2600 92 for 99. Bins in
-// streams: 128 for 92, 296 for 271, 126 for 120, 83 for 81, 475 for 459. A block for the short rows
-// of all bins in a window of 4096 rows and entries: circuit 101 for 91, rmat 285 for 269, fem 115
-// for 121. First entries and lengths of rows by places, so that row_ptr is not read: 91 for 91. lp
-// with eight loads of a lane in flight 93 for 92, rows of up to 4096 by a warp 101, parts of 1024
-// 98 to 100.
+// 500000 115, 119; lattice 4000000 78, 84; poisson2d5 4096 465, 501. So blocks are not reordered if
+// one bin has nearly all rows: lattice 81, poisson2d5 459. Tried and dropped, us instead of those
+// of this kernel: loads that stay in the caches: circuit 97 for 92, rmat 277 for 270, fem 151 for
+// 120, lattice 80 for 79. Twice as many lanes per row: 133 for 92, 269 for 271, 152 for 122, 103
+// for 81. Blocks of 128 threads: 89 for 92, 278 for 271, 119 for 120, 78 for 81, poisson2d5 444 for
+// 459, lp 4096 1100000 2600 92 for 99. Bins in streams: 128 for 92, 296 for 271, 126 for 120, 83
+// for 81, 475 for 459. One block for the short rows of all bins in a window of 4096 rows and
+// entries: circuit 101 for 91, rmat 285 for 269, fem 115 for 121. First entries and lengths of rows
+// stored by places, so that row_ptr is not read: 91 for 91. lp with eight loads per lane in flight
+// 93 for 92, rows of up to 4096 by a warp 101, parts of 1024 98 to 100.
 constexpr int wide_block = 256;
-constexpr int narrow_block = 128; // where rows are of less entries on average than these, or more
+// If rows have fewer entries on average than wide_least, or more than wide_most.
+constexpr int narrow_block = 128;
 constexpr std::int64_t wide_least = 8, wide_most = 512;
-constexpr int batch = 4;     // loads of a lane in flight; a lane of a short row has no more entries
-constexpr int lane_bins = 7; // bins below: so many lanes that each has up to `batch` entries
-constexpr int warp_bins = 11;               // bins below: a warp a row
-constexpr std::int64_t part_entries = 4096; // of a row that a block takes
+// Loads per lane in flight; a lane of a short row has at most so many entries.
+constexpr int batch = 4;
+// Lower bins use so many lanes per row that each lane has up to `batch` entries.
+constexpr int lane_bins = 7;
+constexpr int warp_bins = 11;               // lower bins use one warp per row
+constexpr std::int64_t part_entries = 4096; // of a row, per block
 
 __host__ __device__ constexpr int lanes_of(int b) {
   return b < 2 ? 1 : b < lane_bins ? 1 << (b - 1) : 32;
 }
-/// Parts of a row of bin b, from warp_bins on.
+/// Parts per row of bin b; b >= warp_bins.
 __host__ __device__ constexpr std::int64_t parts_of(int b) {
   return b < 11 ? 1 : std::int64_t{1} << (b - 11);
 }
 static_assert(lanes_of(lane_bins) * batch == 128 && parts_of(12) * part_entries == 8192);
 
-/// Where bins begin among places, and among the blocks of the launch, the last bin first.
+/// Where bins begin among the places, and among the blocks of the launch, where the last bin comes
+/// first.
 template <class I>
 struct bins_at {
   int bins, threads; // of a block
@@ -87,13 +91,13 @@ struct bins_at {
   }
   /// The first block of bin b.
   __host__ __device__ unsigned first_block(int b) const { return b + 1 < bins ? block[b + 1] : 0; }
-  /// Of a block of a bin below warp_bins: the first place.
+  /// The first place of a block of a bin below warp_bins.
   __device__ std::size_t first_place(int b, unsigned number) const {
     return static_cast<std::size_t>(place[b]) +
            static_cast<std::size_t>(number - first_block(b)) * (threads / lanes_of(b));
   }
   std::size_t blocks() const { return blocks_from(0); }
-  /// Blocks, and rows, of the bins from b on.
+  /// The number of blocks, and of rows, of the bins from b on.
   std::size_t blocks_from(int b) const { return b < bins ? block[b] : 0; }
   std::size_t rows_from(int b) const {
     return b < bins ? static_cast<std::size_t>(place[bins] - place[b]) : 0;
@@ -107,7 +111,7 @@ struct bins_at {
   }
 };
 
-/// What lane number `lane` of `lanes` has of entries [k, end), added up.
+/// The sum over the entries of [k, end) that lane `lane` of `lanes` has.
 template <int lanes, class V, class I, class O>
 __device__ V sum_row(view<V, I, O> const& a, O k, O end, int lane, V const* x) {
   constexpr std::integral_constant<int, lanes> stride;
@@ -115,7 +119,7 @@ __device__ V sum_row(view<V, I, O> const& a, O k, O end, int lane, V const* x) {
   return sum_steps<batch>(a.val + k + lane, stride, a.col + k + lane, stride, 0, mine, batch, x);
 }
 
-/// A row for each `lanes` lanes of the block.
+/// One row per `lanes` lanes of the block.
 template <int lanes, class V, class I, class O>
 __device__ void add_bin(V alpha, view<V, I, O> const& a, std::size_t first, std::size_t end,
                         V const* x, V beta, V* y) {
@@ -130,7 +134,7 @@ __device__ void add_bin(V alpha, view<V, I, O> const& a, std::size_t first, std:
     update(y + i, alpha, sum, beta);
 }
 
-/// Blocks from `from` on. is_ordered: those of short rows as `order` says.
+/// Blocks from `from` on. is_ordered: blocks of short rows are in the order of `order`.
 template <int threads, class V, class I, class O>
 __global__ void __launch_bounds__(threads, (sizeof(I) == 4 ? 6 : 4) * wide_block / threads)
     bins_kernel(V alpha, view<V, I, O> a, bins_at<I> at, unsigned from, bool is_ordered,
@@ -147,7 +151,7 @@ __global__ void __launch_bounds__(threads, (sizeof(I) == 4 ? 6 : 4) * wide_block
     O const begin = a.row_ptr[i];
     O const end = a.row_ptr[i + 1];
     std::size_t const skipped = number % most * part_entries;
-    if (skipped >= static_cast<std::size_t>(end - begin)) // k would not fit O at its limit
+    if (skipped >= static_cast<std::size_t>(end - begin)) // k may not fit O otherwise
       return;
     O const k = begin + static_cast<O>(skipped);
     V const sum = block_reduce<threads>(
@@ -184,7 +188,7 @@ __global__ void __launch_bounds__(threads, (sizeof(I) == 4 ? 6 : 4) * wide_block
   }
 }
 
-/// What the plan keeps: parts of rows, and the order of blocks.
+/// The plan: parts of rows, and the order of blocks.
 template <class V, class I, class O>
 struct kept {
   std::size_t parts, long_blocks, others;
@@ -229,7 +233,8 @@ void fill(view<V, I, O> a, plan_view const& p) {
   kept<V, I, O> const k(a, at, work);
   k.part.clear(k.parts, p.stream);
   if (a.streams)
-    side_streams const streams(p.stream, true); // they are made here, and not by a product
+    // So that the streams are made here, not by the first product.
+    side_streams const streams(p.stream, true);
   if (!k.is_ordered || k.others == 0)
     return;
   scratch<I> const keys(k.others, p.stream), sorted(k.others, p.stream);

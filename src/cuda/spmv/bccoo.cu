@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // y = alpha A x + beta y, A in bccoo, by tiles of blocks: block_runs.cuh. Bytes that must move,
-// double with 32-bit indices: 76.2 a block of 3 x 3, where csr has 108.
+// double with 32-bit indices: 76.2 per block of 3 x 3, where csr has 108.
 #include "tulle/format/bccoo.hpp"
 
 #include "cuda/spmv/block_runs.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // y = alpha A x + beta y, A in bcoo, by tiles of blocks: block_runs.cuh. Bytes that must move,
-// double with 32-bit indices: 80 a block of 3 x 3, where csr has 108.
+// double with 32-bit indices: 80 per block of 3 x 3, where csr has 108.
 #include "tulle/format/bcoo.hpp"
 
 #include "cuda/each.cuh"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in bcsr. Lanes side by side read a block's values side by side, and a
-// lane keeps its place in the block, so lanes are added up once a block row. Blocks of 3 x 3 take
-// nine lanes: a warp has three of them at work. It goes through the blocks of several block rows
-// without a stop in between, or a thread block has one block row where those are long. Blocks of
-// 1 x 1 are csr, and go its ways.
+// y = alpha A x + beta y, A in bcsr. Neighbouring lanes read a block's values side by side, and a
+// lane keeps its place in the block, so lanes are added up once per block row. Blocks of 3 x 3 take
+// nine lanes: a warp computes three at a time. A warp goes through the blocks of several block rows
+// without a break; long block rows take one thread block each. Blocks of 1 x 1 are csr, and use its
+// kernels.
 //
-// A hole is multiplied like an entry; a row whose sum is NaN is taken again from the entries alone.
-// The matrix alone decides the order of additions.
+// A hole is multiplied like an entry; a row whose sum is NaN is computed again from the entries
+// alone. The matrix alone decides the order of additions.
 //
-// Bytes that must move, double with 32-bit indices: 76 a block of 3 x 3, where csr has 108.
+// Bytes that must move, double with 32-bit indices: 76 per block of 3 x 3, where csr has 108.
 #include "tulle/format/bcsr.hpp"
 
 #include "cuda/instantiate.cuh"
@@ -23,23 +23,23 @@ namespace {
 template <class V, class I, class O>
 using view = bcsr_view<V, I, O, space::cuda>;
 
-// Times the bound of csr on an H200, fem 500000 in double: 4 steps of a lane on their way, and the
-// next 4 while x is fetched, 1.16; 6 and no next 1.11, 8 at 3 blocks a multiprocessor 1.02. Block
-// rows side by side in a warp, one to nine lanes, 1.13; a block row a warp 0.98. One or two large
-// thread blocks a multiprocessor, each with neighbouring block rows, for the sake of x in the
-// first-level cache: 1.10. Values prefetched into the second-level cache: 0.99 and less. What it
-// waits for is x from the second-level cache, 160 MB beside 270 MB of blocks. Tiles of 8 to 64
-// block rows brought into shared memory, a thread a row: 0.90. A ring of x in shared memory, with
-// tiles brought in ahead: 0.31, with values straight from memory: 0.94, for the threads that it
-// leaves.
+// Times the bound of csr on an H200, fem 500000 in double: 4 steps per lane in flight, and the next
+// 4 while x is loaded, 1.16; 6 steps and none while x is loaded 1.11, 8 with 3 blocks per
+// multiprocessor 1.02. Block rows side by side in a warp, one to nine lanes, 1.13; one block row
+// per warp 0.98. One or two large thread blocks per multiprocessor, each with neighbouring block
+// rows, to keep x in the first-level cache: 1.10. Values prefetched into the second-level cache:
+// 0.99 and less. The bottleneck is x from the second-level cache, 160 MB in addition to 270 MB of
+// blocks. Tiles of 8 to 64 block rows staged in shared memory, one thread per row: 0.90. A ring of
+// x in shared memory, with tiles staged ahead: 0.31, with values directly from memory: 0.94, since
+// few threads fit.
 constexpr int threads = 256;
 constexpr int per_multiprocessor = 4;
 constexpr int steps = 4;
 constexpr int rows_together(int height) {
   return height == 3 ? 10 : height == 2 ? 8 : 32 / height;
 }
-// A block row of more slots than this has a thread block of its own. Dense 2048 in double: 8 x 8
-// with 512 threads 1.51, with 256 1.23; 4 x 4 with 512 1.29, with 256 1.68.
+// A block row of more slots than this takes a thread block. Dense 2048 in double: 8 x 8 with 512
+// threads 1.51, with 256 1.23; 4 x 4 with 512 1.29, with 256 1.68.
 constexpr std::int64_t most_slots = 4096;
 constexpr int team_threads(int height) {
   return height >= 6 ? 512 : 256;
@@ -54,7 +54,7 @@ struct product {
   V* y;
 };
 
-/// How a warp lies on blocks of H x W.
+/// How the lanes of a warp map to blocks of H x W.
 template <int H, int W, class V>
 struct shape {
   static constexpr int vec = W % 4 == 0 && sizeof(V) == 4 ? 4 : W % 2 == 0 ? 2 : 1; // a lane
@@ -62,7 +62,7 @@ struct shape {
   static constexpr int at_once = 32 / lanes;                                        // blocks
 };
 
-/// The sum of lanes lane, lane + stride, ...: n of them, in the first.
+/// The sum over n lanes: lane, lane + stride, ...; in the first one.
 template <int n, int stride, class V>
 __device__ V sum_lanes(V v) {
   V sum = v;
@@ -78,7 +78,7 @@ __device__ V sum_lanes(V v) {
   return sum;
 }
 
-/// Row r of block row i from its entries alone, in every lane.
+/// The sum of row r of block row i from its entries alone, in every lane.
 template <class V, class I, class O>
 __device__ __noinline__ V exact_row(product<V, I, O> const& c, std::int64_t i, int r) {
   int const w = c.a.width;
@@ -93,7 +93,7 @@ __device__ __noinline__ V exact_row(product<V, I, O> const& c, std::int64_t i, i
   return reduce<32>(sum);
 }
 
-/// y of row r of block row i where `is_row`; by all lanes.
+/// Sets y of row r of block row i if `is_row`; by all lanes.
 template <class V, class I, class O>
 __device__ void finish(product<V, I, O> const& c, bool is_row, std::int64_t i, int r, V sum) {
   std::int64_t const row = i * c.a.height + r;
@@ -111,8 +111,8 @@ __device__ void finish(product<V, I, O> const& c, bool is_row, std::int64_t i, i
     update(c.y + row, c.alpha, sum, c.beta);
 }
 
-/// The lane's part of blocks k, k + step, ...: `vec` slots of each from `slot` on, blocks of `size`
-/// slots and width w.
+/// The lane's sum over blocks k, k + step, ...: `vec` slots of each from `slot` on; blocks have
+/// `size` slots and width w.
 template <int vec, int unroll, class V, class I, class O>
 __device__ V sum_blocks(product<V, I, O> const& c, O k, O end, int step, int slot, int size,
                         int w) {
@@ -151,7 +151,7 @@ __device__ V sum_blocks(product<V, I, O> const& c, O k, O end, int step, int slo
   return sum;
 }
 
-/// Read once, so it need not stay in the first-level cache.
+/// Loads what is read once and need not stay in the first-level cache.
 template <class T>
 __device__ T load_once(T const* from) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
@@ -171,19 +171,19 @@ __device__ T load_once(T const* from) {
   return to;
 }
 
-/// A warp has rows_together(H) block rows. A lane that comes to the next of them puts its sum
-/// aside.
+/// A warp has rows_together(H) block rows. A lane that gets to the next one stores its sum in
+/// shared memory.
 template <int H, int W, class V, class I, class O>
 __global__ void __launch_bounds__(threads, per_multiprocessor)
     rows_kernel(__grid_constant__ product<V, I, O> const c) {
   using S = shape<H, W, V>;
-  using U = std::make_unsigned_t<I>; // a block may end a little beyond the last column
+  using U = std::make_unsigned_t<I>; // a block may extend past the last column
   constexpr int R = rows_together(H), vec = S::vec, step = S::at_once;
   static_assert(R * H <= 32 && R < 32);
   struct alignas(vec * sizeof(V)) pack {
     V at[vec];
   };
-  __shared__ V parts[threads / 32][R][33]; // 33: else rows of it are in the same banks
+  __shared__ V parts[threads / 32][R][33]; // 33, so that rows are in different banks
   __shared__ O ends_of_rows[threads / 32][R];
   wait_for_launch_before();
   int const lane = threadIdx.x % 32;
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(threads, per_multiprocessor)
   O const end = __shfl_sync(whole_warp, ptr, n);
   O k = __shfl_sync(whole_warp, ptr, 0) + lane / S::lanes;
   if (lane / S::lanes >= step)
-    k = end; // a lane too many
+    k = end; // a lane without a block
   __syncwarp();
   int const slot = lane % S::lanes * vec;
   U const column = static_cast<U>(slot % W);
@@ -294,7 +294,7 @@ __global__ void __launch_bounds__(team_threads(H))
   finish(c, lane < H, i, lane, sum);
 }
 
-/// Any shape, and values that are not aligned: `team` warps have one block row, 1 or all of them.
+/// Any shape, and unaligned values: `team` warps, one or all of a thread block, have one block row.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(threads)
     any_kernel(__grid_constant__ product<V, I, O> const c, int team) {
@@ -306,7 +306,7 @@ __global__ void __launch_bounds__(threads)
   int const at_once = size < 32 ? 32 / size : 1;
   std::int64_t const i = (blockIdx.x * std::int64_t{threads / 32} + warp) / team;
   bool const is_on = i * h < c.a.rows;
-  // Slot `lane % size` of every at_once-th block, and slot `lane + 32` where a block has more.
+  // Slot `lane % size` of every at_once-th block, and slot `lane + 32` if a block has more than 32.
   for (int half = 0; half < 2; ++half) {
     int const at = lane + 32 * half;
     int const slot = size < 32 ? at % size : at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Symmetric bcsr: a few lanes a row, which go through its blocks and then through those of its
-// block column, transposed. Values of the latter come from the caches where the matrix is narrow.
+// Symmetric bcsr: a few lanes per row go through its blocks and then through those of its block
+// column, transposed. Values of the latter come from the caches where the matrix is narrow.
 #pragma once
 #include "tulle/format/bcsr.hpp"
 
@@ -11,13 +11,13 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-constexpr int symmetric_lanes = 8; // a row; others have not been measured
+constexpr int symmetric_lanes = 8; // per row; others have not been measured
 constexpr int symmetric_threads = 256;
 
 template <class V, class I, class O>
 using any_bcsr = bcsr_view<V, I, O, space::cuda>;
 
-/// The lane's part of row r of block row i. is_exact: from the entries alone, not from holes.
+/// The lane's sum over row r of block row i. is_exact: without holes.
 template <bool is_exact, class V, class I, class O>
 __device__ V sum_both(any_bcsr<V, I, O> const& a, mirror<I, O> const& m, std::int64_t i, int r,
                       V const* x) {

@@ -2,8 +2,8 @@
 
 // y = alpha A x + beta y, A in BICRS: tiles of entries (bicrs_tiles.cuh), parts one by one.
 //
-// Bytes that must move, double with 32-bit indices: 12.1 an entry, 4 a row that entries name, 8 a
-// row and 8 a column; 16 more for each piece of a row that has several.
+// Bytes that must move, double with 32-bit indices: 12.1 per entry, 4 per row that entries name, 8
+// per row and 8 per column; 16 more for each piece of a row that has several.
 #include "tulle/format/bicrs.hpp"
 
 #include "cuda/spmv/bicrs_tiles.cuh"

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What bicrs, cbicrs and vbicrs share on the device: y = alpha A x + beta y where a column is known
-// from the one before.
+// What bicrs, cbicrs and vbicrs share on the device: y = alpha A x + beta y where each column is a
+// distance from the one before.
 //
 // A warp takes a tile of vectors, each one entry (bicrs, cbicrs) or 64 bytes of values (vbicrs).
 // The plan keeps the column that a tile begins with and a bit for each vector that begins a row, or
-// a group of rows; so columns are sums of distances over the warp, less the number of those bits
-// times what a jump adds. Products go to shared memory, and as many lanes as there are for each row
-// add them up.
+// a group of rows; so columns are prefix sums of distances over the warp, minus the number of those
+// bits before times what a jump adds. Products go to shared memory, and the lanes, divided among
+// the rows, add them up.
 //
-// A row that lies in one tile alone goes to y. The pieces of others, cut by a tile's end or by
-// blocks, and rows without entries are left to a second launch, which adds them in the order they
-// are stored.
+// A row within one tile is written to y. The pieces of other rows, cut by a tile's end or by
+// blocks, are added by a second launch, in the order they are stored, which also sets rows without
+// entries.
 #pragma once
-#include "cuda/cub.cuh"
-#include "cuda/each.cuh"
 #include "cuda/primitive/block.cuh"
+#include "cuda/spmv/bicrs_plan.cuh"
 #include "cuda/spmv/rows.cuh"
 
 #include <limits>
@@ -25,271 +24,127 @@ namespace {
 
 constexpr int tile_warps = 8;
 
-/// The arrays of any of the three. D: of rows and columns; n: slots of a vector. What begins anew,
-/// here a unit, is a part of bicrs and a block of the others.
-template <int n, class V, class I, class O, class D>
-struct increments {
-  static constexpr bool in_blocks = !std::is_same_v<D, I>;
-  // Of 32 vectors, in a tile. us of cbicrs with 8 and 4, double, H200: rmat 21 16 450, 405; fem
-  // 500000 167, 157; lattice 4000000 123, 108; circuit 2000000 234, 268.
-  static constexpr int windows = n == 1 ? 4 : 1;
-  static constexpr int tile_vectors = windows * 32;
-  static constexpr int tile_slots = tile_vectors * n;
-  // What distances add up in, modulo its size.
-  using sum = std::conditional_t<in_blocks, std::uint32_t, std::make_unsigned_t<I>>;
-
-  I rows;
-  O stored, jumps;
-  std::size_t parts, units;
-  I const* part_row;
-  O const* part_block; // bicrs: none
-  I const *block_row, *block_col;
-  O const *unit_ptr, *jump_ptr;
-  D const *row, *col;
+/// A warp's tile.
+template <class A, class V, class I, class D>
+struct tile_part {
+  std::size_t tile;
+  int slots;
+  D const* col; // from the tile's first slot on, as val
   V const* val;
-  std::uint64_t const* pattern;
-  bool has_holes;
-  sum jump;        // what it adds to a column
-  int height_bits; // rows of a group
+  I base; // of columns
+  V const* x;
+  V* product;           // of each slot, in shared memory
+  std::uint16_t* begin; // of each piece
 
-  std::size_t pieces(std::size_t tiles) const {
-    return (static_cast<std::size_t>(jumps) >> height_bits) + tiles << height_bits;
-  }
-  __device__ O unit_of(std::size_t part) const {
-    return in_blocks ? part_block[part] : static_cast<O>(part);
-  }
-  __device__ I left(O unit) const {
-    return in_blocks ? static_cast<I>(block_col[unit] * static_cast<I>(jump)) : I(0);
-  }
-  __device__ I top(std::size_t part, O unit) const {
-    return in_blocks ? static_cast<I>(part_row[part] + block_row[unit] * static_cast<I>(jump))
-                     : part_row[part];
-  }
-  __device__ std::size_t tiles_of(std::size_t unit) const {
-    return ceil_div(static_cast<std::size_t>(unit_ptr[unit + 1] - unit_ptr[unit]),
-                    std::size_t{tile_slots});
-  }
-};
-
-/// What the plan keeps. A piece is what a tile has of a row; those of tile t have numbers from
-/// (first[t] << height_bits) on.
-template <class V, class I, class O>
-struct bicrs_plan {
-  static constexpr O none = std::numeric_limits<O>::min();
-
-  std::size_t tiles, joined;
-  O *begin, *first; // of a tile: slot, the group of pieces
-  I* col;           // of its first vector, less what that adds
-  unsigned* bits;   // of each window: vectors that begin a group, but for the tile's first
-  O* target;        // of a piece: the row of y, or -1 less its place in part, or none
-  I* joined_row;    // rows of none or several pieces
-  O* joined_ptr;    // of part
-  V* part;
-
-  template <class A>
-  bicrs_plan(A const& a, plan_view const& p, carver& work)
-      : tiles(static_cast<std::size_t>(p.info[0])), joined(static_cast<std::size_t>(p.info[1])),
-        begin(work.take<O>(tiles + 1)), first(work.take<O>(tiles)), col(work.take<I>(tiles)),
-        bits(work.take<unsigned>(tiles * A::windows)), target(work.take<O>(a.pieces(tiles))),
-        joined_row(work.take<I>(joined)), joined_ptr(work.take<O>(joined + 1)),
-        part(work.take<V>(static_cast<std::size_t>(p.info[2]))) {}
-};
-
-/// In each lane of `mine` how many of its row came before it; count has those of each row.
-template <class I>
-__device__ unsigned rank_in_row(bool mine, I row, unsigned* count) {
-  unsigned const lanes = __ballot_sync(whole_warp, mine);
-  unsigned rank = 0;
-  if (mine) {
-    unsigned const same = __match_any_sync(lanes, row);
-    unsigned const before = count[row];
-    unsigned const below = same & ((1u << threadIdx.x % 32) - 1);
-    rank = before + static_cast<unsigned>(__popc(below));
-    __syncwarp(lanes);
-    if (same >> threadIdx.x % 32 == 1) // the last of them
-      count[row] = rank + 1;
-  }
-  __syncwarp();
-  return rank;
-}
-
-/// A warp for each part: how many pieces each row has, and, where `keeps`, what the plan keeps,
-/// rows being their targets for now. first_tile: of each unit.
-template <bool keeps, int n, class V, class I, class O, class D>
-__global__ void walk_kernel(increments<n, V, I, O, D> a, O const* first_tile, unsigned* count,
-                            bicrs_plan<V, I, O> to, unsigned* rank) {
-  using A = increments<n, V, I, O, D>;
-  using S = typename A::sum;
-  std::size_t const part = (blockIdx.x * std::size_t{each_threads} + threadIdx.x) / 32;
-  if (part >= a.parts)
-    return;
-  int const lane = threadIdx.x % 32;
-  for (O unit = a.unit_of(part); unit < a.unit_of(part + 1); ++unit) {
-    O const begin = a.unit_ptr[unit];
-    std::int64_t const vectors = (a.unit_ptr[unit + 1] - begin) / n;
-    std::int64_t group = a.jump_ptr[unit] >> a.height_bits; // the next
-    I row = a.top(part, unit);                              // of the group before
-    S col = 0;                                              // of the vector before
-    for (std::int64_t at = 0; at < vectors; at += 32) {
-      bool const is_there = at + lane < vectors;
-      S const by = is_there ? static_cast<S>(a.col[begin + (at + lane) * n]) : S(0);
-      // One after the other: whether a column jumps is not known before the one ahead of it is.
-      S mine = 0;
-      bool begins = false;
-      for (int k = 0; k < 32; ++k) {
-        col = static_cast<S>(col + __shfl_sync(whole_warp, by, k));
-        bool const jumps = col >= a.jump;
-        col = jumps ? static_cast<S>(col - a.jump) : col;
-        if (k == lane) {
-          mine = col;
-          begins = is_there && (jumps || at + k == 0);
-        }
-      }
-      unsigned const groups = __ballot_sync(whole_warp, begins);
-      std::int64_t const g = group + __popc(groups & (0xffffffffu >> (31 - lane))) - 1;
-      I const down = begins ? static_cast<I>(a.row[g << a.height_bits]) : I(0);
-      I const here = row + inclusive_scan(down);
-      group += __popc(groups);
-      row = __shfl_sync(whole_warp, here, 31);
-      bool const cuts = at % A::tile_vectors == 0;
-      std::int64_t const tile =
-          static_cast<std::int64_t>(keeps ? first_tile[unit] : O(0)) + at / A::tile_vectors;
-      if (keeps && lane == 0) {
-        if (cuts) {
-          to.begin[tile] = begin + static_cast<O>(at * n);
-          to.first[tile] = static_cast<O>(g + tile);
-          to.col[tile] = static_cast<I>(a.left(unit) + static_cast<I>(mine) -
-                                        static_cast<I>(static_cast<std::make_signed_t<S>>(by)));
-        }
-        to.bits[tile * A::windows + at % A::tile_vectors / 32] = cuts ? groups & ~1u : groups;
-      }
-      bool const is_piece = begins || (cuts && lane == 0);
-      for (int r = 0; r < 1 << a.height_bits; ++r) {
-        I const below = r > 0 && is_piece ? static_cast<I>(a.row[(g << a.height_bits) + r]) : I(0);
-        bool const has_row = is_piece && (r == 0 || below != 0);
-        unsigned const before = rank_in_row(has_row, static_cast<I>(here + below), count);
-        if (keeps && has_row) {
-          std::int64_t const piece = (g + tile << a.height_bits) + r;
-          to.target[piece] = static_cast<O>(here + below);
-          rank[piece] = before;
-        }
-      }
-    }
-  }
-}
-
-template <int n, class V, class I, class O, class D>
-__global__ void __launch_bounds__(tile_warps * 32)
-    bicrs_tiles_kernel(V alpha, increments<n, V, I, O, D> a, bicrs_plan<V, I, O> at, V const* x,
-                       V beta, V* y) {
-  using A = increments<n, V, I, O, D>;
-  using S = typename A::sum;
-  using U = std::make_unsigned_t<I>;
-  __shared__ V products[tile_warps][A::tile_slots];
-  __shared__ std::uint16_t begins[tile_warps][A::tile_vectors + 1];
-  wait_for_launch_before();
-  std::size_t const tile = blockIdx.x * std::size_t{tile_warps} + threadIdx.x / 32;
-  if (tile >= at.tiles)
-    return;
-  int const lane = threadIdx.x % 32;
-  V* const product = products[threadIdx.x / 32];
-  std::uint16_t* const begin = begins[threadIdx.x / 32];
-  O const k0 = at.begin[tile];
-  int const slots = static_cast<int>(at.begin[tile + 1] - k0);
-  D const* const col = a.col + k0;
-  V const* const val = a.val + k0;
-  I const base = at.col[tile];
-  // The column of x that is so far from the first; sums are of distances, which have a sign.
-  auto const x_at = [&](S by) {
+  /// x of the column at a distance, which is signed, from `base`.
+  __device__ __forceinline__ V x_at(typename A::sum by) const {
+    using S = typename A::sum;
+    using U = std::make_unsigned_t<I>;
     return x[static_cast<I>(static_cast<U>(base) +
                             static_cast<U>(static_cast<std::make_signed_t<S>>(by)))];
-  };
+  }
+};
+
+/// The products of a tile whose vectors are entries. Returns the number of pieces that begin in it,
+/// except for its first.
+template <class A, class V, class I, class O, class D>
+__device__ __forceinline__ int multiply_entries(A const& a, bicrs_plan<V, I, O> const& at,
+                                                tile_part<A, V, I, D> const& t) {
+  using S = typename A::sum;
+  int const lane = threadIdx.x % 32;
   int pieces = 0;
-  if constexpr (n == 1) {
-    D by[A::windows];
-    V v[A::windows];
-    S column[A::windows];
+  D by[A::windows];
+  V v[A::windows];
+  S column[A::windows];
 #pragma unroll
-    for (int w = 0; w < A::windows; ++w) {
-      int const k = w * 32 + lane;
-      by[w] = k < slots ? col[k] : D(0);
-      v[w] = k < slots ? val[k] : V(0);
-    }
-    unsigned const bits = lane < A::windows ? at.bits[tile * A::windows + lane] : 0;
-    S before = 0;
+  for (int w = 0; w < A::windows; ++w) {
+    int const k = w * 32 + lane;
+    by[w] = k < t.slots ? t.col[k] : D(0);
+    v[w] = k < t.slots ? t.val[k] : V(0);
+  }
+  unsigned const bits = lane < A::windows ? at.bits[t.tile * A::windows + lane] : 0;
+  S before = 0;
 #pragma unroll
-    for (int w = 0; w < A::windows; ++w) {
-      S const sum = inclusive_scan(static_cast<S>(by[w]));
-      unsigned const groups = __shfl_sync(whole_warp, bits, w);
-      int const jumps = __popc(groups & (0xffffffffu >> (31 - lane)));
-      column[w] = static_cast<S>(before + sum - a.jump * static_cast<S>(jumps));
-      if (groups >> lane & 1)
-        begin[pieces + jumps] = static_cast<std::uint16_t>(w * 32 + lane);
-      pieces += __popc(groups);
-      before = __shfl_sync(whole_warp, column[w], 31);
-    }
-#pragma unroll
-    for (int w = 0; w < A::windows; ++w)
-      if (w * 32 + lane < slots)
-        v[w] *= x_at(column[w]);
-#pragma unroll
-    for (int w = 0; w < A::windows; ++w)
-      if (w * 32 + lane < slots)
-        product[w * 32 + lane] = v[w];
-  } else {
-    D by[n];
-    V v[n];
-#pragma unroll
-    for (int w = 0; w < n; ++w) {
-      int const k = w * 32 + lane;
-      by[w] = k < slots && k % n != 0 ? col[k] : D(0);
-      v[w] = k < slots ? val[k] : V(0);
-    }
-    // A lane a vector: its column, and a bit for each slot that is an entry.
-    using bits_of = std::conditional_t<n == 8, std::uint8_t, std::uint16_t>;
-    bool const is_vector = lane * n < slots;
-    unsigned entries = is_vector ? (1u << n) - 1 : 0;
-    if (is_vector && a.has_holes)
-      entries = reinterpret_cast<bits_of const*>(
-          a.pattern)[static_cast<std::size_t>(k0) / n + static_cast<std::size_t>(lane)];
-    unsigned const groups = at.bits[tile];
+  for (int w = 0; w < A::windows; ++w) {
+    S const sum = inclusive_scan(static_cast<S>(by[w]));
+    unsigned const groups = __shfl_sync(whole_warp, bits, w);
     int const jumps = __popc(groups & (0xffffffffu >> (31 - lane)));
-    S const first =
-        static_cast<S>(inclusive_scan(is_vector ? static_cast<S>(col[lane * n]) : S(0)) -
-                       a.jump * static_cast<S>(jumps));
+    column[w] = static_cast<S>(before + sum - a.jump * static_cast<S>(jumps));
     if (groups >> lane & 1)
-      begin[jumps] = static_cast<std::uint16_t>(lane * n);
-    pieces = __popc(groups);
-#pragma unroll
-    for (int w = 0; w < n; ++w) {
-      int const vector = (w * 32 + lane) / n;
-      S const column =
-          static_cast<S>(__shfl_sync(whole_warp, first, vector) + static_cast<S>(by[w]));
-      bool const is_entry = __shfl_sync(whole_warp, entries, vector) >> lane % n & 1;
-      v[w] = is_entry ? v[w] * x_at(column) : V(0);
-    }
-#pragma unroll
-    for (int w = 0; w < n; ++w)
-      product[w * 32 + lane] = v[w];
+      t.begin[pieces + jumps] = static_cast<std::uint16_t>(w * 32 + lane);
+    pieces += __popc(groups);
+    before = __shfl_sync(whole_warp, column[w], 31);
   }
-  ++pieces;
-  if (lane == 0) {
-    begin[0] = 0;
-    begin[pieces] = static_cast<std::uint16_t>(slots);
+#pragma unroll
+  for (int w = 0; w < A::windows; ++w)
+    if (w * 32 + lane < t.slots)
+      v[w] *= t.x_at(column[w]);
+#pragma unroll
+  for (int w = 0; w < A::windows; ++w)
+    if (w * 32 + lane < t.slots)
+      t.product[w * 32 + lane] = v[w];
+  return pieces;
+}
+
+/// The same where vectors have n slots. k0: the tile's first.
+template <int n, class A, class V, class I, class O, class D>
+__device__ __forceinline__ int multiply_vectors(A const& a, bicrs_plan<V, I, O> const& at, O k0,
+                                                tile_part<A, V, I, D> const& t) {
+  using S = typename A::sum;
+  int const lane = threadIdx.x % 32;
+  D by[n];
+  V v[n];
+#pragma unroll
+  for (int w = 0; w < n; ++w) {
+    int const k = w * 32 + lane;
+    by[w] = k < t.slots && k % n != 0 ? t.col[k] : D(0);
+    v[w] = k < t.slots ? t.val[k] : V(0);
   }
-  __syncwarp();
-  int const height = 1 << a.height_bits;
-  int const items = pieces << a.height_bits;
+  // One lane per vector: its column, and a bit for each slot that is an entry.
+  using bits_of = std::conditional_t<n == 8, std::uint8_t, std::uint16_t>;
+  bool const is_vector = lane * n < t.slots;
+  unsigned entries = is_vector ? (1u << n) - 1 : 0;
+  if (is_vector && a.has_holes)
+    entries = reinterpret_cast<bits_of const*>(
+        a.pattern)[static_cast<std::size_t>(k0) / n + static_cast<std::size_t>(lane)];
+  unsigned const groups = at.bits[t.tile];
+  int const jumps = __popc(groups & (0xffffffffu >> (31 - lane)));
+  S const first =
+      static_cast<S>(inclusive_scan(is_vector ? static_cast<S>(t.col[lane * n]) : S(0)) -
+                     a.jump * static_cast<S>(jumps));
+  if (groups >> lane & 1)
+    t.begin[jumps] = static_cast<std::uint16_t>(lane * n);
+#pragma unroll
+  for (int w = 0; w < n; ++w) {
+    int const vector = (w * 32 + lane) / n;
+    S const column = static_cast<S>(__shfl_sync(whole_warp, first, vector) + static_cast<S>(by[w]));
+    bool const is_entry = __shfl_sync(whole_warp, entries, vector) >> lane % n & 1;
+    v[w] = is_entry ? v[w] * t.x_at(column) : V(0);
+  }
+#pragma unroll
+  for (int w = 0; w < n; ++w)
+    t.product[w * 32 + lane] = v[w];
+  return __popc(groups);
+}
+
+/// Adds up a tile's pieces; their sums go to y or to the plan's `part`.
+template <class V, class I, class O>
+__device__ __forceinline__ void sum_pieces(V alpha, bicrs_plan<V, I, O> const& at, std::size_t tile,
+                                           int pieces, int height_bits, std::uint16_t const* begin,
+                                           V const* product, V beta, V* y) {
+  int const lane = threadIdx.x % 32;
+  int const height = 1 << height_bits;
+  int const items = pieces << height_bits;
   int width = 1;
   while (width < 32 && items * width * 2 <= 32)
     width *= 2;
-  O const* const target = at.target + (static_cast<std::size_t>(at.first[tile]) << a.height_bits);
+  O const* const target = at.target + (static_cast<std::size_t>(at.first[tile]) << height_bits);
   for (int i0 = 0; i0 < items; i0 += 32 / width) {
     int const i = i0 + lane / width;
     V sum = 0;
     if (i < items) {
-      int const end = begin[(i >> a.height_bits) + 1];
-      for (int k = begin[i >> a.height_bits] + i % height + lane % width * height; k < end;
+      int const end = begin[(i >> height_bits) + 1];
+      for (int k = begin[i >> height_bits] + i % height + lane % width * height; k < end;
            k += width * height)
         sum += product[k];
     }
@@ -304,7 +159,37 @@ __global__ void __launch_bounds__(tile_warps * 32)
   }
 }
 
-/// `width` lanes for each row; one of far more pieces than that is left to the whole block.
+template <int n, class V, class I, class O, class D>
+__global__ void __launch_bounds__(tile_warps * 32)
+    bicrs_tiles_kernel(V alpha, increments<n, V, I, O, D> a, bicrs_plan<V, I, O> at, V const* x,
+                       V beta, V* y) {
+  using A = increments<n, V, I, O, D>;
+  __shared__ V products[tile_warps][A::tile_slots];
+  __shared__ std::uint16_t begins[tile_warps][A::tile_vectors + 1];
+  wait_for_launch_before();
+  std::size_t const tile = blockIdx.x * std::size_t{tile_warps} + threadIdx.x / 32;
+  if (tile >= at.tiles)
+    return;
+  V* const product = products[threadIdx.x / 32];
+  std::uint16_t* const begin = begins[threadIdx.x / 32];
+  O const k0 = at.begin[tile];
+  int const slots = static_cast<int>(at.begin[tile + 1] - k0);
+  tile_part<A, V, I, D> const t{tile,         slots, a.col + k0, a.val + k0,
+                                at.col[tile], x,     product,    begin};
+  int pieces = 1; // the tile's first
+  if constexpr (n == 1)
+    pieces += multiply_entries(a, at, t);
+  else
+    pieces += multiply_vectors<n>(a, at, k0, t);
+  if (threadIdx.x % 32 == 0) {
+    begin[0] = 0;
+    begin[pieces] = static_cast<std::uint16_t>(slots);
+  }
+  __syncwarp();
+  sum_pieces(alpha, at, tile, pieces, a.height_bits, begin, product, beta, y);
+}
+
+/// `width` lanes per row; a row with far more pieces is added by the whole block.
 template <int width, class V, class I, class O>
 __global__ void __launch_bounds__(row_threads)
     join_pieces_kernel(V alpha, bicrs_plan<V, I, O> at, V beta, V* y) {
@@ -344,80 +229,6 @@ __global__ void __launch_bounds__(row_threads)
   }
 }
 
-template <bool keeps, int n, class V, class I, class O, class D>
-void walk(increments<n, V, I, O, D> const& a, O const* first_tile, unsigned* count,
-          bicrs_plan<V, I, O> const& to, unsigned* rank, void* stream) {
-  TULLE_CUDA(cudaMemsetAsync, count, 0, static_cast<std::size_t>(a.rows) * sizeof(unsigned),
-             static_cast<cudaStream_t>(stream));
-  launch(walk_kernel<keeps, n, V, I, O, D>, ceil_div(a.parts, std::size_t{each_threads / 32}),
-         each_threads, stream, a, first_tile, count, to, rank);
-}
-
-template <int n, class V, class I, class O, class D>
-std::size_t prepare_tiles(increments<n, V, I, O, D> const& a, plan_view& p) {
-  auto const rows = static_cast<std::size_t>(a.rows);
-  p.info[0] = static_cast<std::int64_t>(
-      fold<sum>(a.units, p.stream, [=] __device__(std::size_t unit) { return a.tiles_of(unit); }));
-  narrow<O>(a.pieces(static_cast<std::size_t>(p.info[0])), "number of pieces of rows");
-  scratch<unsigned> const counts(rows, p.stream);
-  unsigned* const count = counts.get();
-  carver none;
-  walk<false>(a, static_cast<O const*>(nullptr), count, bicrs_plan<V, I, O>(a, p, none), count,
-              p.stream);
-  p.info[1] = static_cast<std::int64_t>(
-      fold<sum>(rows, p.stream, [=] __device__(std::size_t i) { return count[i] != 1; }));
-  p.info[2] = static_cast<std::int64_t>(fold<sum>(
-      rows, p.stream, [=] __device__(std::size_t i) { return count[i] > 1 ? count[i] : 0; }));
-  p.method = p.info[1] == 0 ? "tiles" : "tiles, pieces of rows joined";
-  carver work;
-  bicrs_plan<V, I, O>(a, p, work);
-  return work.used();
-}
-
-template <int n, class V, class I, class O, class D>
-void fill_tiles(increments<n, V, I, O, D> const& a, plan_view const& p) {
-  using plan = bicrs_plan<V, I, O>;
-  auto const rows = static_cast<std::size_t>(a.rows);
-  carver work(p.work);
-  plan const to(a, p, work);
-  std::size_t const pieces = a.pieces(to.tiles);
-  scratch<O> const first_tile(a.units + 1, p.stream), joined(rows + 1, p.stream),
-      slot(rows + 1, p.stream);
-  scratch<unsigned> const counts(rows, p.stream), ranks(pieces, p.stream);
-  unsigned* const count = counts.get();
-  unsigned* const rank = ranks.get();
-  each(a.units, p.stream, [=, first = first_tile.get()] __device__(std::size_t unit) {
-    first[unit] = static_cast<O>(a.tiles_of(unit));
-  });
-  to_pointers(first_tile.get(), a.units, p.stream);
-  each(pieces, p.stream, [=] __device__(std::size_t k) { to.target[k] = plan::none; });
-  using A = increments<n, V, I, O, D>;
-  TULLE_CUDA(cudaMemsetAsync, to.bits, 0, to.tiles * A::windows * sizeof(unsigned),
-             static_cast<cudaStream_t>(p.stream)); // the last window of a unit may not be a tile's
-  walk<true>(a, static_cast<O const*>(first_tile.get()), count, to, rank, p.stream);
-  each(rows, p.stream, [=, joined = joined.get(), slot = slot.get()] __device__(std::size_t i) {
-    joined[i] = count[i] != 1;
-    slot[i] = count[i] > 1 ? static_cast<O>(count[i]) : O(0);
-  });
-  to_pointers(joined.get(), rows, p.stream);
-  to_pointers(slot.get(), rows, p.stream);
-  each(rows + 1, p.stream,
-       [=, stored = a.stored, joined = joined.get(), slot = slot.get()] __device__(std::size_t i) {
-         if (i == rows) {
-           to.joined_ptr[to.joined] = slot[i];
-           to.begin[to.tiles] = stored;
-         } else if (count[i] != 1) {
-           to.joined_row[joined[i]] = static_cast<I>(i);
-           to.joined_ptr[joined[i]] = slot[i];
-         }
-       });
-  each(pieces, p.stream, [=, slot = slot.get()] __device__(std::size_t k) {
-    O const row = to.target[k];
-    if (row != plan::none && count[row] > 1)
-      to.target[k] = static_cast<O>(-1 - (slot[row] + static_cast<O>(rank[k])));
-  });
-}
-
 template <int n, class V, class I, class O, class D>
 void run_tiles(V alpha, increments<n, V, I, O, D> const& a, V const* x, V beta, V* y,
                plan_view const& p, void* stream) {
@@ -432,31 +243,6 @@ void run_tiles(V alpha, increments<n, V, I, O, D> const& a, V const* x, V beta, 
                  ceil_div(at.joined * width, std::size_t{row_threads}), row_threads, stream, alpha,
                  at, beta, y);
   });
-}
-
-/// Those of cbicrs and vbicrs; n: slots of a vector.
-template <int n, class View>
-auto increments_of(View const& a, int height_bits, std::uint64_t const* pattern) {
-  using A = increments<n, typename View::value, typename View::index, typename View::offset,
-                       std::int16_t>;
-  return A{a.rows,
-           a.stored,
-           a.jumps,
-           a.parts,
-           a.blocks,
-           a.part_row,
-           a.part_block,
-           a.block_row,
-           a.block_col,
-           a.block_ptr,
-           a.jump_ptr,
-           a.row,
-           a.col,
-           a.val,
-           pattern,
-           pattern != nullptr,
-           static_cast<std::uint32_t>(a.block),
-           height_bits};
 }
 
 } // namespace

@@ -2,15 +2,15 @@
 
 // y = alpha A x + beta y over blocks in the order of their block rows: bcoo, bccoo.
 //
-// Yan et al., PPoPP 2014, have a segmented scan over blocks; here it is a sum in two steps. A
-// thread block has a tile of blocks: it multiplies their slots in order into shared memory, finds
-// where block rows begin among them, and as many lanes as there are for each row add up its
-// products. A block row that tiles share leaves its sums in `tail` of the tile where it begins and
-// in `head` of those that it goes on in, and a second launch adds these in order. So the bits
-// depend on the matrix alone.
+// Yan et al., PPoPP 2014, use a segmented scan over blocks; here sums take two steps. A thread
+// block has a tile of blocks: it writes the products of their slots in order to shared memory,
+// finds where block rows begin, and the lanes, divided among the rows, add up the products. A block
+// row that tiles share leaves its sums in `tail` of the tile where it begins and in `head` of those
+// that it goes on in, and a second launch adds these in order. So the bits depend on the matrix
+// alone.
 //
-// A hole is multiplied like an entry; a row whose sum is NaN is taken again from the entries alone.
-// Where block rows are empty, y is scaled first.
+// A hole is multiplied like an entry; a row whose sum is NaN is computed again from the entries
+// alone. Where block rows are empty, y is scaled first.
 #pragma once
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/block.cuh"
@@ -22,10 +22,10 @@ namespace {
 
 constexpr int run_threads = 256;
 constexpr int run_slots = 2048; // of a tile, at most
-constexpr int run_batch = 8;    // slots of a thread on their way together
+constexpr int run_batch = 8;    // slots per thread in flight
 
-/// Blocks and operands. Rows names block rows: of(k) is that of block k, ends(k) where it is its
-/// last.
+/// Blocks and operands. Rows names block rows: of(k) is that of block k, ends(k) says whether k is
+/// its last block.
 template <class Rows, class V, class I, class O>
 struct run_product {
   I rows, cols;
@@ -38,14 +38,15 @@ struct run_product {
   V const* x;
   V* y;
   Rows named;
-  V *head, *tail; // height sums a tile
+  V *head, *tail; // height sums per tile
   int per_tile;   // blocks of a tile
 
   std::int64_t tiles() const { return ceil_div<std::int64_t>(blocks, per_tile); }
 };
 
-/// Slots of a block and rows of x by number: known to the compiler where side is not 0, else by
-/// products with fractions of 2^20 and 2^10, exact below 2048 slots and 64.
+/// Divides slot numbers by the size and width of a block: known to the compiler if side is not 0,
+/// otherwise by multiplication with fractions of 2^20 and 2^10, exact below 2048 slots and sizes of
+/// 64.
 template <int side>
 struct run_shape {
   int h, w, size;
@@ -76,7 +77,7 @@ __device__ auto exact_row(P const& c, O k, int r) {
 template <int side, class Rows, class V, class I, class O>
 __global__ void __launch_bounds__(run_threads)
     runs_kernel(__grid_constant__ run_product<Rows, V, I, O> const c) {
-  using U = std::make_unsigned_t<I>; // a block may end a little beyond the last column
+  using U = std::make_unsigned_t<I>; // a block may extend past the last column
   __shared__ V product[run_slots];
   __shared__ int begins[run_slots + 1];
   __shared__ block_room<int> room;
@@ -130,7 +131,7 @@ __global__ void __launch_bounds__(run_threads)
   while (width < 32 && runs * h * width * 2 <= run_threads)
     width *= 2;
   int const lane = threadIdx.x % width;
-  // All threads go round as often as the first, for the shuffles.
+  // All threads make the same number of iterations, for the shuffles.
   for (int first = 0; first < runs * h; first += run_threads / width) {
     int const number = first + threadIdx.x / width;
     bool const is_on = number < runs * h;
@@ -164,7 +165,7 @@ __global__ void __launch_bounds__(run_threads)
   }
 }
 
-/// A warp a tile: nothing to do but where a block row begins that goes on.
+/// One warp per tile: it has work only if a block row begins in the tile and continues in others.
 template <class Rows, class V, class I, class O>
 __global__ void __launch_bounds__(run_threads)
     join_runs_kernel(__grid_constant__ run_product<Rows, V, I, O> const c, std::int64_t tiles) {

@@ -4,7 +4,7 @@
 //
 // Ashari et al., ICS 2014: a thread is a row of a block, and a warp reads the next entry of each of
 // its rows side by side. Blocks of the first level store to y; those of later levels leave their
-// sums, which a second launch adds in order. Padding is as in ell: a sum that is NaN is taken
+// sums, which a second launch adds in order. Padding is as in ell: a sum that is NaN is computed
 // again.
 #include "tulle/format/brc.hpp"
 
@@ -20,17 +20,17 @@ using view = brc_view<V, I, O, space::cuda>;
 
 // us of a product, double, H200, chunk = 32, 64, 128 with width = 128, and 32 with 32: poisson2d5
 // 4096 481, 721, 713, 481; fem 500000 100, 134, 133, 188; lattice 4000000 107 each; rmat 21 16 272,
-// 296, 298, 310; circuit 2000000 336, 387, 403, 890: there one row has most of the levels.
+// 296, 298, 310; circuit 2000000 336, 387, 403, 890: in circuit one row has most of the levels.
 constexpr int threads = 256;
-// Below so many blocks of 32 rows, each has several warps, as in ell: us with one and with four,
-// dense 2048 28, 18; lp 4096 1100000 2600 107, 97.
+// With fewer blocks of 32 rows than this, each has several warps, as in ell: us with one and with
+// four, dense 2048 28, 18; lp 4096 1100000 2600 107, 97.
 constexpr int few_blocks = 1 << 13, several_warps = 4;
-constexpr int batch = 4; // entries of a thread on their way together
+constexpr int batch = 4; // entries per thread in flight
 
 enum : int { begun_rows, first_blocks, joined_rows }; // of plan_view::info
 
-/// Blocks of `fixed` rows, by `ways` warps for 32 of them, or of any number of rows where that is
-/// 0. Threads behind the blocks have the rows of no entries.
+/// Blocks of `fixed` rows, or of any number of rows if that is 0; `ways` warps per 32 rows. The
+/// threads after the blocks set the rows without entries.
 template <int fixed, int ways, class V, class I, class O>
 __global__ void __launch_bounds__(threads, sizeof(I) == 4 ? 6 : 4)
     blocks_kernel(V alpha, view<V, I, O> a, I begun, I first_level, V const* x, V beta, V* y,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // y = alpha A x + beta y, A in bsell. A warp has a slice of 16 block rows, two lanes each: a lane
-// takes two blocks at a time, whose values come as pairs, lane next to lane, and keeps the sums of
-// its block row. Other slices and shapes have a thread a row.
+// takes two blocks at a time, whose values are stored in pairs, lane next to lane, and keeps the
+// sums of its block row. Other slices and shapes have one thread per row.
 //
-// Holes and padding are multiplied like entries; a row whose sum is NaN is taken again from the
+// Holes and padding are multiplied like entries; a row whose sum is NaN is computed again from the
 // entries alone. The matrix alone decides the order of additions.
 //
-// Bytes that must move, double with 3 x 3 blocks: 74 a block, where csr has 108.
+// Bytes that must move, double with 3 x 3 blocks: 74 per block, where csr has 108.
 #include "tulle/format/bsell.hpp"
 
 #include "cuda/instantiate.cuh"
@@ -20,11 +20,11 @@ template <class V, class I, class O>
 using view = bsell_view<V, I, O, space::cuda>;
 
 constexpr int rows_of_warp = 16; // block rows: two lanes each
-// Threads of a block, and blocks that a multiprocessor is to hold. Times the bound of csr on an
-// H200, fem 500000 in double, slices as windows of 1024 leave them: 64, 14 1.31; 128, 6 1.33; 128,
-// 7 1.33; 128, 8 1.25; 128, 10 1.05; 256, 3 1.33; 256, 4 1.25. Values past the first-level
-// cache 1.31, with 256 bytes asked of the second 1.27. Slices from the longest to the
-// shortest 1.43, with all rows sorted and columns in full 1.40.
+// Threads per block, and resident blocks per multiprocessor. Times the bound of csr on an H200, fem
+// 500000 in double, slices sorted in windows of 1024: 64, 14 1.31; 128, 6 1.33; 128, 7 1.33; 128, 8
+// 1.25; 128, 10 1.05; 256, 3 1.33; 256, 4 1.25. Values bypassing the first-level cache 1.31, with
+// prefetches of 256 bytes to the second 1.27. Slices from the longest to the shortest 1.43, with
+// all rows sorted and columns in full 1.40.
 constexpr int threads = 128;
 constexpr int resident = 7;
 
@@ -47,7 +47,8 @@ struct pair_of<float> {
   using type = float2;
 };
 
-/// Row s of the block row that is r in its slice, from its entries alone, in one thread.
+/// The sum of row s of the block row at place r of its slice, from its entries alone; by one
+/// thread.
 template <class V, class I, class O>
 __device__ __noinline__ V exact_row(product<V, I, O> const& c, std::size_t slice, std::size_t r,
                                     int s) {
@@ -131,7 +132,7 @@ __global__ void __launch_bounds__(threads, resident)
     multiply_block(sums, x0, at);
     multiply_block(sums, x1, [&](int e) { return at(size + e); });
   }
-  // Two blocks are left over, or none; a lane whose row is shorter has padding, and leaves it.
+  // Two blocks remain, or none. A lane whose row is shorter has padding there, and skips it.
   std::size_t const place = slice * rows_of_warp + static_cast<std::size_t>(lane % rows_of_warp);
   I const length = place < a.block_rows() ? a.len[place] : I(0);
   if (static_cast<O>(length) > 4 * fours + lane / rows_of_warp) {
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(threads, resident)
     }
 }
 
-/// A thread a row: those of a slice by rows of blocks, then by block rows.
+/// One thread per row: the rows of a slice by row within the block, then by block row.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(threads) rows_kernel(__grid_constant__ product<V, I, O> const c) {
   view<V, I, O> const& a = c.a;

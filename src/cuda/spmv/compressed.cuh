@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Products over compressed rows, those of a csr or those that a plan makes of other entries, by one
-// of the ways of rows.cuh and tiles.cuh.
+// Products over compressed rows, of a csr or made by a plan from other formats, by one of the
+// kernels of rows.cuh and tiles.cuh.
 #pragma once
 #include "cuda/long_rows.cuh"
 #include "cuda/scale.cuh"
@@ -17,10 +17,10 @@ namespace {
 
 enum class way : std::int64_t { nothing, groups, blocks, merge, segments };
 
-// Of plan_view::info. longest_line may be told; 0: it is not known yet.
+// Indices of plan_view::info. longest_line may be set by the caller; 0: not known yet.
 enum : int { chosen_way, chosen_width, is_turned, is_long, longest_line };
 
-/// Room for the way that wants most of it.
+/// Workspace for the kernel that needs most.
 template <class V, class I, class O>
 shares<V, I> shares_of(I rows, O nnz, way w, carver& work) {
   std::size_t const all =
@@ -47,9 +47,9 @@ std::int64_t find_longest(I lines, O const* ptr, plan_view& p) {
 
 } // namespace
 
-// Of compressed_rows.cu, where the kernels are.
+// Defined in compressed_rows.cu, where the kernels are.
 
-/// Chooses a way by the lengths of rows, and computes what it needs.
+/// Chooses a kernel by the lengths of rows, and computes what it needs.
 template <class V, class I, class O>
 void fill_lines(I rows, O nnz, O const* row_ptr, plan_view& p, carver& work);
 template <class V, class I, class O>
@@ -58,12 +58,12 @@ void run_lines(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y, plan_
 
 namespace {
 
-/// Rows that a plan makes: entries in the order of a key that they are not stored by.
+/// Rows that a plan makes: entries in the order of a key other than the stored order.
 template <class I, class O>
 struct turned_lines {
   O* ptr;
-  I* other; // what the key is not: read x by this
-  O* perm;  // nullptr, as other is: they are stored by the key
+  I* other; // the index that is not the key: x is read at it
+  O* perm;  // nullptr, as `other`: entries are stored by the key
 };
 template <class I, class O>
 turned_lines<I, O> turned_of(I count, O nnz, bool turned, carver& work) {
@@ -104,7 +104,7 @@ void run_turned(V alpha, I count, O nnz, I const* other, V const* val, V const* 
                      p, work, stream);
 }
 
-/// A matrix by lines, and whether its product goes by them or across: csr and csc are this.
+/// A matrix by lines, and whether its product goes along lines or across: csr and csc.
 template <class V, class I, class O>
 struct compressed {
   I lines, across;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in coo. Entries that come row by row are multiplied as they lie, the
-// plan keeping where rows begin; in any other order the plan keeps one that goes by rows.
+// y = alpha A x + beta y, A in coo. Entries in row order are multiplied as stored, and the plan
+// keeps where rows begin; for any other order the plan keeps the row order.
 #include "tulle/format/coo.hpp"
 
 #include "cuda/spmv/compressed.cuh"
@@ -12,7 +12,7 @@ namespace {
 template <class V, class I, class O>
 using view = coo_view<V, I, O, space::cuda>;
 
-// What a product goes by, and what it reads x by.
+// The index that a product goes by, and the one that it reads x at.
 template <class V, class I, class O>
 struct side {
   I lines;

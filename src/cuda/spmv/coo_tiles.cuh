@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = y + alpha A x for what a format keeps apart as coo, rows in order: hyb, the jds family.
+// y = y + alpha A x for the entries that a format keeps in coo, in row order: hyb, the jds family.
 //
-// The entries go in tiles, a warp each: products, a segmented scan over lanes by row (Liu, thesis
-// 2015, sec. 4.4), and a sum a row, which a tile adds to y where it has the whole row. A row that
-// tiles share leaves its sums in `tail` of the tile where it begins and in `head` of those that it
-// goes on in, and a last kernel adds these in order. So the bits depend on the matrix alone.
+// The entries are cut into tiles, one warp each: it computes products and a segmented scan over
+// lanes by row (Liu, thesis 2015, sec. 4.4), and adds the sum of a row to y if the tile has the
+// whole row. A row that tiles share leaves its sums in `tail` of the tile where it begins and in
+// `head` of those that it goes on in, and a last kernel adds these in order. So the bits depend on
+// the matrix alone.
 #pragma once
 #include "cuda/spmv/ell_rows.cuh"
 
 namespace tulle::kernels::cuda {
 namespace {
 
-/// Entries, those of a row together.
+/// Entries in row order.
 template <class V, class I, class O>
 struct coo_part {
   O n;
@@ -21,13 +22,13 @@ struct coo_part {
 };
 
 constexpr int coo_threads = 256;
-constexpr int coo_rounds = 8; // of 32 entries, a tile
+constexpr int coo_rounds = 8; // of 32 entries, per tile
 constexpr std::int64_t coo_tile = 32 * coo_rounds;
 
 template <class V>
 struct shared_rows {
   std::int64_t tiles;
-  V* head; // a sum a tile, of the row that it begins within
+  V* head; // one sum per tile, of the row that it begins within
   V* tail; // and of the row that begins in it and goes on
 
   explicit shared_rows(std::int64_t n, void* work)
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(coo_threads)
       leave(first, sum);
     return;
   }
-  I open = first; // the row that goes on from the round before, and its sum
+  I open = first; // the row that continues from the round before, and its sum
   V so_far = 0;
 #pragma unroll
   for (int u = 0; u < coo_rounds; ++u) {
@@ -106,7 +107,7 @@ __global__ void __launch_bounds__(coo_threads)
     leave(open, so_far);
 }
 
-/// A warp a tile: nothing to do but where a row begins that goes on.
+/// One warp per tile: it has work only if a row begins in the tile and continues in others.
 template <class V, class I, class O>
 __global__ void __launch_bounds__(coo_threads)
     coo_join_kernel(V alpha, coo_part<V, I, O> a, V* y, shared_rows<V> shared) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in csc: the plan keeps the order of its rows. The transpose goes by
-// columns as they are stored.
+// y = alpha A x + beta y, A in csc: the plan keeps the entries' order by rows. The transpose goes
+// by columns as stored.
 #include "tulle/format/csc.hpp"
 
 #include "cuda/spmv/compressed.cuh"

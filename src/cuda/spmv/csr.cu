@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in csr. The transpose goes by rows of A^T, whose order the plan keeps.
+// y = alpha A x + beta y, A in csr. The transpose goes by rows of A^T; the plan keeps that order of
+// entries.
 #include "tulle/format/csr.hpp"
 
 #include "cuda/spmv/compressed.cuh"

@@ -2,28 +2,29 @@
 
 // y = alpha A x + beta y, A in csr5.
 //
-// Liu, thesis 2015, algorithm 32: a thread goes down a lane of a tile, a warp takes 32 lanes, which
-// is a tile where omega is 32, and several tiles or half of one where it is not: lanes follow one
-// another through the tiles in the order of csr. Sums of rows that end within the warp go to shared
-// memory in the order of rows, so that y is written in whole sectors; what is open at a lane's end
-// goes to the lane where its row ends by a segmented scan.
+// Liu, thesis 2015, algorithm 32: a thread has a lane of a tile, and a warp has 32 lanes: one tile
+// if omega is 32, otherwise several tiles or half of one, since lanes are numbered through all
+// tiles in the order of csr. Sums of rows that end within the warp go to shared memory in the order
+// of rows, so that y is written in whole sectors; what is open at a lane's end goes to the lane
+// where its row ends by a segmented scan.
 //
 // Unlike the thesis, rows that warps share are not added by atomics, and sums are not differences
 // of prefix sums: an Inf in one row would be a NaN in the next. A block adds the pieces of its
-// warps in order. Rows that blocks share wait in the workspace: whichever block comes last adds the
-// pieces, in an order that the matrix alone decides, so one launch does and bits stay the same.
+// warps in order. Rows that blocks share wait in the workspace: the block that ends last adds the
+// pieces, in an order that the matrix alone decides, so one launch suffices and the bits are
+// reproducible.
 //
-// Where rows are longer than tiles long_rows.cuh takes over.
+// If rows are longer than tiles, long_rows.cuh is used.
 //
-// Bytes that must move, double with 32-bit indices: 12 an entry, 4 for each sigma entries, 8 a row
-// and 8 a column.
+// Bytes that must move, double with 32-bit indices: 12 per entry, 4 per sigma entries, 8 per row
+// and 8 per column.
 #include "tulle/format/csr5.hpp"
 
 #include "cuda/instantiate.cuh"
 #include "cuda/long_rows.cuh"
-#include "cuda/primitive/arrive.cuh"
 #include "cuda/primitive/warp.cuh"
 #include "cuda/scale.cuh"
+#include "cuda/spmv/csr5_joins.cuh"
 #include "cuda/workspace.cuh"
 #include "format/detail/csr5_tiles.hpp"
 
@@ -32,182 +33,23 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-template <class V, class I, class O>
-using view = csr5_view<V, I, O, space::cuda>;
-
-constexpr int warps = 8; // of a block; even, so that a block begins with a tile whatever omega
-constexpr int threads = 32 * warps;
-constexpr int most_empty_rows = 1 << 14; // of a tile: beyond, y is gone through first
-// Sums that shared memory holds for a warp: so many times what there are on average, and some.
+constexpr int most_empty_rows = 1 << 14; // of a tile: with more, y is scaled first
+// Sums per warp in shared memory: room_factor times the average number, plus room_more.
 constexpr double room_factor = 1.25;
 constexpr int room_more = 32;
 
-// Blocks that a multiprocessor is to hold, and steps whose loads are asked for together. Tiles of
-// 16 steps, csr_bound_ratio on poisson2d5 and fem, by steps and blocks: 8, 5 .80 .79; 8, 4 .81 .79;
-// 8, 6 .77 .80; 4, 6 .76 .78; 16, 6 .76 .77; 8, 8 .65 .68; rmat takes .298 ms with 8, 5, .304 with
-// 8, 6 (all before arrive.cuh, which gave a tenth). To ask for x in the order of csr, turned in
-// shared memory, took 1.2 to 1.4 times as long, for the blocks that the room costs; columns by
-// their entries as in sell gained nothing on rmat.
+// Resident blocks per multiprocessor, and steps whose loads are in flight together. Tiles of 16
+// steps, csr_bound_ratio on poisson2d5 and fem, by steps and blocks: 8, 5 .80 .79; 8, 4 .81 .79; 8,
+// 6 .77 .80; 4, 6 .76 .78; 16, 6 .76 .77; 8, 8 .65 .68; rmat takes .298 ms with 8, 5, .304 with 8,
+// 6 (all before arrive.cuh, which gave a tenth). Loading x in the order of csr and transposing it
+// in shared memory took 1.2 to 1.4 times as long, since fewer blocks fit; ordering columns by their
+// entries, as in sell, gained nothing on rmat.
 template <class I>
 constexpr int resident = sizeof(I) == 4 ? 5 : 4; // 4: a guess
 constexpr int few_steps = 4, many_steps = 8;
-static_assert(warps % 2 == 0 && warps <= 16);
 
-/// What a warp leaves to its block: the row that its entries begin in, whose first part may be with
-/// warps before, and the one that is open at its end.
-template <class V, class I>
-struct warp_end {
-  V head, tail;
-  I first;     // row of the first entry
-  I next;      // of the first entry behind
-  bool single; // all entries are of one row: `head` alone
-  bool open;   // row `next` has entries here
-};
-
-/// What blocks leave to one another. Of a row that blocks share: `tail` of the first, `head` of the
-/// others; how many of them have come is counted at the first.
-template <class V>
-struct block_ends {
-  V* head;
-  V* tail;
-  unsigned* come;
-};
-
-template <class V>
-block_ends<V> ends_at(void* work, std::size_t blocks) {
-  auto* const v = static_cast<V*>(work);
-  return {v, v + blocks, reinterpret_cast<unsigned*>(v + 2 * blocks)};
-}
-
-/// What is known of all tiles of a product.
-struct tiles_shape {
-  int omega_bits; // omega is 2 to that
-  int sigma;
-  int y_bits, before; // bits of y_offset, and all before the flags
-  int room;           // sums of a warp that shared memory holds
-  bool is_filled;     // y holds beta*y already, and beta is 0 or 1
-  std::int64_t lanes; // of all whole tiles
-  std::int64_t blocks;
-};
-
-template <class I>
-__device__ I row_of(std::make_unsigned_t<I> pointer) {
-  return static_cast<I>(pointer & ~detail::csr5_mark<I>);
-}
-
-/// Of rows that blocks share: those of lanes where `is_member`, of block b, beginning there or
-/// before. All lanes of one warp.
-template <class V, class I, class O>
-__device__ void join(bool is_member, I row, V piece, std::int64_t b, V alpha,
-                     view<V, I, O> const& a, V beta, V* y, tiles_shape const& s,
-                     block_ends<V> const& ends) {
-  std::int64_t from = 0, to = 0;
-  bool is_last = false;
-  if (is_member) {
-    std::int64_t const rest = s.lanes * s.sigma;
-    auto const block_of = [&](std::int64_t k) {
-      return k >= rest ? s.blocks : k / (std::int64_t{threads} * s.sigma);
-    };
-    from = block_of(a.row_ptr[row]);
-    to = block_of(a.row_ptr[row + 1] - 1);
-    (from == b ? ends.tail : ends.head)[b] = piece;
-    is_last = arrive(ends.come + from) == static_cast<unsigned>(to - from);
-  }
-  for (unsigned left = __ballot_sync(whole_warp, is_last); left != 0; left &= left - 1) {
-    int const source = __ffs(static_cast<int>(left)) - 1;
-    std::int64_t const begin = __shfl_sync(whole_warp, from, source);
-    std::int64_t const end = __shfl_sync(whole_warp, to, source);
-    int const lane = threadIdx.x % 32;
-    V sum = 0;
-#pragma unroll 4
-    for (std::int64_t p = begin + lane; p <= end; p += 32)
-      sum += left_by_others((p == begin ? ends.tail : ends.head) + p);
-    sum = reduce<32>(sum);
-    if (lane == source) {
-      update(y + row, alpha, sum, beta);
-      ends.come[begin] = 0; // for the next product
-    }
-  }
-}
-
-/// The entries behind the last whole tile, as in csr, and the rows behind them.
-template <class V, class I, class O>
-__device__ void multiply_rest(V alpha, view<V, I, O> const& a, V const* x, V beta, V* y,
-                              tiles_shape const& s, block_ends<V> const& ends, V* products) {
-  constexpr int width = 4; // lanes a row
-  std::int64_t const begin = s.lanes * s.sigma;
-  for (std::int64_t k = begin + threadIdx.x; k < a.nnz; k += threads)
-    products[k - begin] = a.val[k] * x[a.col[k]];
-  __syncthreads();
-  I const first = begin == 0 ? 0 : row_of<I>(a.tile_ptr[s.lanes >> s.omega_bits]);
-  bool const is_inside = begin != 0 && a.row_ptr[first] < begin;
-  int const at = threadIdx.x / width;
-  V head = 0;
-  for (std::int64_t i = first; i < a.rows; i += threads / width) {
-    if (s.is_filled && a.row_ptr[i] == a.nnz)
-      break;
-    V sum = 0;
-    bool const is_row = i + at < a.rows;
-    if (is_row) {
-      std::int64_t const k = a.row_ptr[i + at];
-      int const end = static_cast<int>(a.row_ptr[i + at + 1] - begin);
-      for (int q = static_cast<int>((k < begin ? begin : k) - begin) + threadIdx.x % width; q < end;
-           q += width)
-        sum += products[q];
-    }
-    sum = reduce<width>(sum);
-    if (i == first && threadIdx.x == 0)
-      head = sum;
-    if (is_row && threadIdx.x % width == 0 && !(is_inside && i + at == first))
-      update(y + i + at, alpha, sum, beta);
-  }
-  if (threadIdx.x < 32)
-    join(threadIdx.x == 0 && is_inside, first, head, s.blocks, alpha, a, beta, y, s, ends);
-}
-
-/// Rows that a block's warps share, and those that it shares with other blocks. The first warp:
-/// lane w adds up the row that warp w begins in, unless a warp before does; lane 16 + w the one
-/// that warp w leaves open.
-template <class V, class I, class O>
-__device__ void join_warps(warp_end<V, I> const* of_warp, std::int64_t b, V alpha,
-                           view<V, I, O> const& a, V beta, V* y, tiles_shape const& s,
-                           block_ends<V> const& ends) {
-  int const lane = threadIdx.x;
-  std::int64_t const left = s.lanes - b * threads;
-  int const n = left < threads ? static_cast<int>((left + 31) / 32) : warps;
-  int w = lane % 16;
-  bool is_mine = false, is_closed = false;
-  I row = 0;
-  V sum = 0;
-  if (w < n) {
-    warp_end<V, I> const& e = of_warp[w];
-    if (lane < 16) {
-      is_mine = w == 0 || !of_warp[w - 1].open;
-      is_closed = !e.single || !e.open;
-      row = e.first;
-      sum = e.head;
-    } else {
-      is_mine = !e.single && e.open;
-      row = e.next;
-      sum = e.tail;
-    }
-  }
-  if (is_mine)
-    while (!is_closed && ++w < n) {
-      sum += of_warp[w].head;
-      is_closed = !of_warp[w].single || !of_warp[w].open;
-    }
-  bool const is_inside =
-      lane == 0 && static_cast<std::int64_t>(a.row_ptr[row]) < b * threads * s.sigma;
-  if (is_mine && is_closed && !is_inside)
-    update(y + row, alpha, sum, beta);
-  bool const is_member = is_mine && (is_inside || !is_closed);
-  if (__any_sync(whole_warp, is_member))
-    join(is_member, row, sum, b, alpha, a, beta, y, s, ends);
-}
-
-/// The sum of a lane since its last flag; flag(sum) at each. steps: of the lane, 0 where that is
-/// not known.
+/// The sum of a lane since its last flag; calls flag(sum) at each flag. steps: of the lane, 0 if
+/// not known to the compiler.
 template <int steps, int batch, class V, class I, class F>
 __device__ V sum_lane(I const* col, V const* val, V const* x, int stride, int sigma, unsigned flags,
                       F flag) {
@@ -235,19 +77,19 @@ __device__ V sum_lane(I const* col, V const* val, V const* x, int stride, int si
   return sum;
 }
 
-/// What a lane knows of rows.
+/// The rows of a lane, its tile and its warp.
 template <class I, class O>
 struct lane_rows {
   I tile_row;     // of the tile's first entry
-  I last;         // the one that is open at the lane's end
-  I before;       // and at its beginning; not for lane 0
-  I first, next;  // of the warp's first entry, and of the first behind it
-  I const* empty; // of the tile, where it has an empty row
-  bool has_empty; // it has
-  bool any_empty; // a tile of the warp has
+  I last;         // the row that is open at the lane's end
+  I before;       // the row that is open at its beginning; not set in lane 0
+  I first, next;  // row of the warp's first entry, and of the first entry after it
+  I const* empty; // the tile's empty_offset, if it has an empty row
+  bool has_empty; // the tile has an empty row
+  bool any_empty; // a tile of the warp has one
 
-  /// Row k of the tile, of those that have entries. Asks the flag: ptxas 13.0 tests a pointer that
-  /// is null or not two cycles before it is there.
+  /// Row k of the tile among those that have entries. Tests the flag, not a null pointer: ptxas
+  /// 13.0 tests that two cycles before it is loaded.
   __device__ I at(int k) const { return static_cast<I>(tile_row + (has_empty ? empty[k] : k)); }
 };
 
@@ -285,6 +127,179 @@ __device__ lane_rows<I, O> rows_of(view<V, I, O> const& a, tiles_shape const& s,
   return r;
 }
 
+/// The flags of a lane, except for one: the row of the warp's first entry counts as open, and the
+/// row of a tile's first entry if it is.
+struct lane_flags {
+  unsigned flags;
+  bool is_cleared; // the first flag is removed
+  int before;      // number of rows that end in the lanes before
+  int ended;       // number of rows that end in this lane
+};
+
+/// rows is only read if not is_tile.
+template <bool is_tile, class I, class O, class U>
+__device__ __forceinline__ lane_flags flags_of(tiles_shape const& s, unsigned word, U at,
+                                               lane_rows<I, O> const& rows) {
+  int const lane = threadIdx.x % 32;
+  lane_flags f;
+  f.flags = word << s.before;
+  f.is_cleared = lane == 0;
+  f.before = 0;
+  if constexpr (is_tile) {
+    int const y_offset = static_cast<int>(word >> (32 - s.y_bits));
+    f.before = y_offset > 0 ? y_offset - 1 : 0;
+  } else {
+    if (lane != 0 && (at & ((1u << s.omega_bits) - 1)) == 0)
+      f.is_cleared = rows.before == rows.tile_row;
+  }
+  f.is_cleared = f.is_cleared && f.flags >> 31;
+  if (f.is_cleared)
+    f.flags &= 0x7fffffffu;
+  f.ended = __popc(f.flags);
+  if constexpr (!is_tile) {
+    f.before = f.ended;
+    for (int d = 1; d < 32; d *= 2) {
+      int const other = __shfl_up_sync(whole_warp, f.before, d);
+      f.before += lane >= d ? other : 0;
+    }
+    f.before -= f.ended;
+  }
+  return f;
+}
+
+/// The sums of the rows that are open at the beginning and at the end of a warp.
+template <class V>
+struct open_sums {
+  V head, tail;
+};
+/// Adds the open sums of lanes to the lane where the row ends. sum: of a lane since its last flag;
+/// lead: of a lane until its first flag.
+template <class V>
+__device__ __forceinline__ open_sums<V> join_lanes(unsigned flags, V sum, V& lead) {
+  int const lane = threadIdx.x % 32;
+  unsigned const with_flags = __ballot_sync(whole_warp, flags != 0);
+  if (with_flags != whole_warp) {
+    unsigned const mine = with_flags & (0xffffffffu >> (31 - lane));
+    int const start = mine == 0 ? 0 : 31 - __clz(static_cast<int>(mine));
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+      V const other = __shfl_up_sync(whole_warp, sum, d);
+      if (lane - d >= start)
+        sum += other;
+    }
+  }
+  V const carry = __shfl_up_sync(whole_warp, sum, 1);
+  V const tail = __shfl_sync(whole_warp, sum, 31);
+  if (lane != 0)
+    lead += carry;
+  V head = tail;
+  if (with_flags != 0)
+    head = __shfl_sync(whole_warp, lead, __ffs(static_cast<int>(with_flags)) - 1);
+  return {head, tail};
+}
+
+/// How a warp writes rows of y.
+template <class V, class I, class O>
+struct row_writer {
+  V alpha, beta;
+  V* y;
+  bool is_filled;
+  lane_rows<I, O> const& rows;
+
+  __device__ __forceinline__ void fill(I begin, I end) const {
+    int const lane = threadIdx.x % 32;
+    if (!is_filled)
+      for (I r = begin + lane; r < end; r += 32)
+        y[r] = beta == V(0) ? V(0) : beta * y[r];
+  }
+  __device__ __forceinline__ void put(I r, V v) const {
+    y[r] = beta == V(0) ? alpha * v : fma(alpha, v, rows.any_empty ? y[r] : beta * y[r]);
+  }
+};
+
+/// The product of the lanes of a warp; `at` is the number of this lane among all. stage: room for
+/// s.room sums in shared memory.
+template <bool is_tile, int steps, int batch, class V, class I, class O, class U>
+__device__ __forceinline__ warp_end<V, I> multiply_warp(V alpha, view<V, I, O> const& a, V const* x,
+                                                        V beta, V* y, tiles_shape const& s, U at,
+                                                        V* stage) {
+  int const lane = threadIdx.x % 32;
+  int const omega_bits = is_tile ? 5 : s.omega_bits;
+  U const lanes = static_cast<U>(s.lanes);
+  int const end_lane =
+      is_tile || lanes - (at - lane) >= 32 ? 31 : static_cast<int>(lanes - (at - lane)) - 1;
+  bool const is_there = is_tile || lane <= end_lane;
+  int const sigma = steps != 0 ? steps : s.sigma;
+  U const entry = ((at >> omega_bits) << omega_bits) * sigma + (at & ((1u << omega_bits) - 1));
+  unsigned const word = is_there ? a.tile_desc[at] : 0;
+  lane_rows<I, O> rows;
+  if constexpr (!is_tile)
+    rows = rows_of<is_tile>(a, s, at, word, end_lane);
+  auto const [flags, is_cleared, before, ended] = flags_of<is_tile>(s, word, at, rows);
+  int const segments = __shfl_sync(whole_warp, before + ended, 31) + 1;
+  bool const is_staged = segments <= s.room;
+
+  V sum = 0, lead = 0; // since the lane's last flag; until its first
+  I const* const col = a.col + entry;
+  V const* const val = a.val + entry;
+  if (is_staged && is_there) {
+    V* to = stage + before;
+    sum =
+        sum_lane<steps, batch>(col, val, x, 1 << omega_bits, sigma, flags, [&](V v) { *to++ = v; });
+    lead = flags != 0 ? stage[before] : V(0);
+  }
+  if constexpr (is_tile)
+    rows = rows_of<is_tile>(a, s, at, word, end_lane);
+
+  row_writer<V, I, O> const out{alpha, beta, y, s.is_filled, rows};
+  if (at == lane) // before the first entry
+    out.fill(0, rows.first);
+  if (rows.any_empty) { // rows in between are scaled, and their sums added
+    out.fill(rows.first + 1, rows.next);
+    __syncwarp();
+  }
+  // The row that ends with flag k of the lane's remaining flags.
+  auto const ended_row = [&](int k) {
+    return k == 0 ? rows.before
+                  : rows.at(static_cast<int>(word >> (32 - s.y_bits)) + k + is_cleared - 1);
+  };
+  if (!is_staged && is_there) {
+    int k = 0;
+    sum = sum_lane<0, 4>(col, val, x, 1 << omega_bits, sigma, flags, [&](V v) {
+      if (k == 0)
+        lead = v;
+      else
+        out.put(ended_row(k), v);
+      ++k;
+    });
+  }
+
+  auto const [head, tail] = join_lanes(flags, sum, lead);
+  bool const is_open = __shfl_sync(whole_warp, rows.last, end_lane) == rows.next;
+  if (is_staged) {
+    if (flags != 0)
+      stage[before] = lead;
+    if (lane == 31 && segments > 1)
+      stage[segments - 1] = tail;
+    __syncwarp();
+    if (!rows.any_empty)
+      for (int k = 1 + lane; k < segments - is_open; k += 32)
+        update(y + rows.first + k, alpha, stage[k], beta);
+    else if (is_tile)
+      for (int k = 1 + lane; k < segments - is_open; k += 32)
+        out.put(rows.at(k), stage[k]);
+    else
+      for (int k = before == 0; k < ended; ++k)
+        out.put(ended_row(k), stage[before + k]);
+  } else if (flags != 0 && before != 0) {
+    out.put(rows.before, lead);
+  }
+  bool const is_put = is_staged && (is_tile || !rows.any_empty);
+  if (!is_put && lane == end_lane && segments > 1 && !is_open)
+    out.put(rows.last, tail);
+  return {head, tail, rows.first, rows.next, segments == 1, is_open};
+}
+
 /// is_tile: omega is 32.
 template <bool is_tile, int steps, int batch, class V, class I, class O>
 __global__ void __launch_bounds__(threads, resident<I>)
@@ -295,137 +310,18 @@ __global__ void __launch_bounds__(threads, resident<I>)
   __shared__ warp_end<V, I> of_warp[warps];
   auto* const sums = reinterpret_cast<V*>(raw);
   unsigned b = blockIdx.x;
-  if (gridDim.x > s.blocks) { // the rest is slow for its size: it goes first
+  if (gridDim.x > s.blocks) { // the rest is slow for its size, so it comes first
     if (b == 0)
       return multiply_rest(alpha, a, x, beta, y, s, ends, sums);
     --b;
   }
   int const lane = threadIdx.x % 32;
-  int const omega_bits = is_tile ? 5 : s.omega_bits;
   U const at = U{b} * threads + threadIdx.x; // lane of all
-  U const lanes = static_cast<U>(s.lanes);
-  if (at - lane < lanes) {
-    int const end_lane =
-        is_tile || lanes - (at - lane) >= 32 ? 31 : static_cast<int>(lanes - (at - lane)) - 1;
-    bool const is_there = is_tile || lane <= end_lane;
-    int const sigma = steps != 0 ? steps : s.sigma;
-    V* const stage = sums + threadIdx.x / 32 * s.room;
-    U const entry = ((at >> omega_bits) << omega_bits) * sigma + (at & ((1u << omega_bits) - 1));
-    unsigned const word = is_there ? a.tile_desc[at] : 0;
-    unsigned flags = word << s.before;
-
-    // The row of the warp's first entry counts as open, and that of a tile's where it is.
-    lane_rows<I, O> rows;
-    bool is_cleared = lane == 0;
-    int before = 0; // rows that end in lanes before
-    if constexpr (is_tile) {
-      int const y_offset = static_cast<int>(word >> (32 - s.y_bits));
-      before = y_offset > 0 ? y_offset - 1 : 0;
-    } else {
-      rows = rows_of<is_tile>(a, s, at, word, end_lane);
-      if (lane != 0 && (at & ((1u << omega_bits) - 1)) == 0)
-        is_cleared = rows.before == rows.tile_row;
-    }
-    is_cleared = is_cleared && flags >> 31;
-    if (is_cleared)
-      flags &= 0x7fffffffu;
-    int const ended = __popc(flags);
-    if constexpr (!is_tile) {
-      before = ended;
-      for (int d = 1; d < 32; d *= 2) {
-        int const other = __shfl_up_sync(whole_warp, before, d);
-        before += lane >= d ? other : 0;
-      }
-      before -= ended;
-    }
-    int const segments = __shfl_sync(whole_warp, before + ended, 31) + 1;
-    bool const is_staged = segments <= s.room;
-
-    V sum = 0, lead = 0; // since the last flag; until the first
-    I const* const col = a.col + entry;
-    V const* const val = a.val + entry;
-    if (is_staged && is_there) {
-      V* to = stage + before;
-      sum = sum_lane<steps, batch>(col, val, x, 1 << omega_bits, sigma, flags,
-                                   [&](V v) { *to++ = v; });
-      lead = flags != 0 ? stage[before] : V(0);
-    }
-    if constexpr (is_tile)
-      rows = rows_of<is_tile>(a, s, at, word, end_lane);
-
-    auto const fill = [&](I begin, I end) {
-      if (!s.is_filled)
-        for (I r = begin + lane; r < end; r += 32)
-          y[r] = beta == V(0) ? V(0) : beta * y[r];
-    };
-    if (at == lane) // before the first entry
-      fill(0, rows.first);
-    if (rows.any_empty) { // rows in between get their sum added
-      fill(rows.first + 1, rows.next);
-      __syncwarp();
-    }
-    auto const put = [&](I r, V v) {
-      y[r] = beta == V(0) ? alpha * v : fma(alpha, v, rows.any_empty ? y[r] : beta * y[r]);
-    };
-    // Ends with flag k of the lane, of those that are left.
-    auto const ended_row = [&](int k) {
-      return k == 0 ? rows.before
-                    : rows.at(static_cast<int>(word >> (32 - s.y_bits)) + k + is_cleared - 1);
-    };
-    if (!is_staged && is_there) {
-      int k = 0;
-      sum = sum_lane<0, 4>(col, val, x, 1 << omega_bits, sigma, flags, [&](V v) {
-        if (k == 0)
-          lead = v;
-        else
-          put(ended_row(k), v);
-        ++k;
-      });
-    }
-
-    // What lanes leave open, up to where it ends.
-    unsigned const with_flags = __ballot_sync(whole_warp, flags != 0);
-    if (with_flags != whole_warp) {
-      unsigned const mine = with_flags & (0xffffffffu >> (31 - lane));
-      int const start = mine == 0 ? 0 : 31 - __clz(static_cast<int>(mine));
-#pragma unroll
-      for (int d = 1; d < 32; d *= 2) {
-        V const other = __shfl_up_sync(whole_warp, sum, d);
-        if (lane - d >= start)
-          sum += other;
-      }
-    }
-    V const carry = __shfl_up_sync(whole_warp, sum, 1);
-    V const tail = __shfl_sync(whole_warp, sum, 31);
-    if (lane != 0)
-      lead += carry;
-    V head = tail;
-    if (with_flags != 0)
-      head = __shfl_sync(whole_warp, lead, __ffs(static_cast<int>(with_flags)) - 1);
-    bool const is_open = __shfl_sync(whole_warp, rows.last, end_lane) == rows.next;
-    if (is_staged) {
-      if (flags != 0)
-        stage[before] = lead;
-      if (lane == 31 && segments > 1)
-        stage[segments - 1] = tail;
-      __syncwarp();
-      if (!rows.any_empty)
-        for (int k = 1 + lane; k < segments - is_open; k += 32)
-          update(y + rows.first + k, alpha, stage[k], beta);
-      else if (is_tile)
-        for (int k = 1 + lane; k < segments - is_open; k += 32)
-          put(rows.at(k), stage[k]);
-      else
-        for (int k = before == 0; k < ended; ++k)
-          put(ended_row(k), stage[before + k]);
-    } else if (flags != 0 && before != 0) {
-      put(rows.before, lead);
-    }
-    bool const is_put = is_staged && (is_tile || !rows.any_empty);
-    if (!is_put && lane == end_lane && segments > 1 && !is_open)
-      put(rows.last, tail);
+  if (at - lane < static_cast<U>(s.lanes)) {
+    warp_end<V, I> const end = multiply_warp<is_tile, steps, batch>(
+        alpha, a, x, beta, y, s, at, sums + threadIdx.x / 32 * s.room);
     if (lane == 0)
-      of_warp[threadIdx.x / 32] = {head, tail, rows.first, rows.next, segments == 1, is_open};
+      of_warp[threadIdx.x / 32] = end;
   }
   __syncthreads();
   if (threadIdx.x < 32)
@@ -469,7 +365,7 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
   double const average = static_cast<double>(entries) * static_cast<double>(a.rows) / a.nnz;
   double const sums = room_factor * average + room_more;
   p.info[0] = sums < entries ? static_cast<std::int64_t>(sums) : entries;
-  // A run of empty rows is the work of one warp: not where it is long.
+  // A run of empty rows is filled by one warp, unless it is long.
   std::int64_t const n = std::int64_t{a.omega} * a.sigma;
   auto const tiles = static_cast<std::size_t>((a.nnz + n - 1) / n);
   auto const pointer = fetch(a.tile_ptr, tiles + 1, p.stream);
@@ -481,7 +377,7 @@ std::size_t prepare(view<V, I, O> const& a, plan_view& p) {
       p.info[1] = 1;
     before = row;
   }
-  auto const blocks = static_cast<std::size_t>(shape_of(a, p).blocks) + 1; // and one for the rest
+  auto const blocks = static_cast<std::size_t>(shape_of(a, p).blocks) + 1; // plus one for the rest
   return blocks * (2 * sizeof(V) + sizeof(unsigned));
 }
 

@@ -2,10 +2,10 @@
 
 // y = alpha A x + beta y, A in CSR-Adaptive.
 //
-// Greathouse & Daga, SC 2014: a thread block a row block. Rows that share one are multiplied in
-// order into shared memory and then added up, as many lanes a row as there are; a long row is added
-// up by all threads, or by those of several blocks. Where nearly all entries are of long rows,
-// long_rows.cuh takes over.
+// Greathouse & Daga, SC 2014: one thread block per row block. The products of rows that share a
+// block are written in order to shared memory and then added up, with the lanes divided among the
+// rows; a long row is added up by all threads, or by those of several blocks. If nearly all entries
+// are in long rows, long_rows.cuh is used.
 #include "tulle/format/csr_adaptive.hpp"
 
 #include "cuda/each.cuh"
@@ -23,29 +23,30 @@ using view = csr_adaptive_view<V, I, O, space::cuda>;
 
 // us of a product, double, H200, with 256 threads, entries of 512, 1024, 2048, 4096: rmat 21 16
 // 302, 288, 304, 587; circuit 2000000 122, 86, 74, 136; fem 500000 241, 151, 110, 159; lattice
-// 4000000 132, 91, 78, 86; poisson2d5 4096 685, 447, 363, 434. With threads by entries, and long
-// rows left to warps, 1024 and 2048: rmat 291, 291; circuit 76, 76; fem 110, 113; lattice 77, 79.
-// What is read once past the caches as well: 287, 286; 72, 72; 105, 107; 82, 84. Four entries a
-// thread: 284 for 285; 86 for 82; fem 164 for 127. Eight loads of a long row in flight instead of
-// four take registers: lp 4096 1100000 2600 90 for 91, but circuit 82 for 69, fem 127 for 110. Long
-// rows by parts of one or two times a block's entries instead of four: lp 100, 90 for 90.
+// 4000000 132, 91, 78, 86; poisson2d5 4096 685, 447, 363, 434. With threads in proportion to
+// entries, and long rows added by warps, 1024 and 2048: rmat 291, 291; circuit 76, 76; fem 110,
+// 113; lattice 77, 79. In addition with loads that bypass the caches: 287, 286; 72, 72; 105, 107;
+// 82, 84. Four entries per thread: 284 for 285; 86 for 82; fem 164 for 127. Eight loads of a long
+// row in flight instead of four take registers: lp 4096 1100000 2600 90 for 91, but circuit 82 for
+// 69, fem 127 for 110. Long rows by parts of one or two times a block's entries instead of four: lp
+// 100, 90 for 90.
 
-constexpr int entries_of_thread = 8; // of a full block: so many loads are in flight
-// A row of more in a block of several, and of more than so many times their mean, is added up by a
-// warp, when the shorter ones are done.
+constexpr int entries_of_thread = 8; // of a full block, which is the number of loads in flight
+// In a block of several rows, a row of more entries than this, and of more than so many times the
+// mean, is added up by a warp after the shorter ones.
 constexpr int short_row = 64;
 constexpr int long_times = 4;
-// Rows of so many entries on average, and more: entries are read past the caches.
+// If rows have at least so many entries on average, loads of entries bypass the caches.
 constexpr std::int64_t streamed_average = 6;
 
-/// Rows of a block that are left to warps. In any order: no sum depends on it.
+/// Rows of a block that warps add up, in any order: no sum depends on it.
 struct left_rows {
   int count;
   int row[detail::most_block_entries / short_row];
 };
 
-/// The rows of a block, and how its threads share them. What is known of a thread's first row is
-/// loaded ahead of the products.
+/// The rows of a block, and how its threads share them. The bounds of a thread's first row are
+/// loaded before the products.
 template <int threads, class I, class O>
 struct rows_of_block {
   O const* row_ptr;
@@ -65,11 +66,11 @@ struct rows_of_block {
     }
   }
 
-  /// Products from entry k0 on are there.
+  /// Called when the products from entry k0 on are written.
   template <class V>
   __device__ void add(V alpha, V const* product, left_rows& left, V beta, V* y) {
     int const lane = threadIdx.x % width;
-    // All threads go round as often as the first, for the shuffles.
+    // All threads make the same number of iterations, for the shuffles.
     for (int r0 = 0; r0 < rows; r0 += threads / width) {
       int const r = r0 + static_cast<int>(threadIdx.x) / width;
       if (r0 != 0 && r < rows) {

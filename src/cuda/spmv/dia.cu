@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in dia: a thread a row, which goes through the diagonals in order.
-// There is no index to wait for: in the longest stretch of rows that the same diagonals meet, the
-// place of a value follows from the row, and the offsets of the diagonals are arguments of the
-// kernel.
+// y = alpha A x + beta y, A in dia: one thread per row goes through the diagonals in order. No
+// index is loaded in the longest stretch of rows with the same diagonals: there the place of a
+// value follows from the row, and the offsets of the diagonals are arguments of the kernel.
 //
-// A symmetric matrix: the entry above the main diagonal is read where its mirror image lies, in a
-// row below. That row reads it too, at about the same time, so it comes from memory once.
-// Shared stretches: a warp's rows ask for the same few, which stay in the first-level cache.
+// A symmetric matrix: an entry above the main diagonal is read from its mirror image, in a later
+// row. That row reads it too, at about the same time, so it is loaded from memory once. Shared
+// stretches: a warp's rows read the same few, which stay in the first-level cache.
 //
-// A hole is multiplied like an entry; as 0 times Inf or NaN is NaN, a sum that is NaN is taken
-// again from the entries alone. Strays: a bit a row says whether it has any.
+// A hole is multiplied like an entry; as 0 times Inf or NaN is NaN, a sum that is NaN is computed
+// again from the entries alone. Strays: one bit per row says whether it has any.
 //
-// Bytes that must move, double: 8 a slot, 8 a row and 8 a column. Five full diagonals: 56 a row
-// where csr has 80, so at best 1.43 times as fast as the bound of csr; 40 where one triangle is
-// kept; 16 and 4 a stretch of 32 rows where they are shared.
+// Bytes that must move, double: 8 per slot, 8 per row and 8 per column. Five full diagonals: 56 per
+// row where csr has 80, so at best 1.43 times as fast as the bound of csr; 40 if one triangle is
+// stored; 16, and 4 per stretch of 32 rows, if stretches are shared.
 #include "tulle/format/dia.hpp"
 
 #include "cuda/instantiate.cuh"
@@ -30,18 +29,18 @@ namespace {
 template <class V, class I, class O>
 using view = dia_view<V, I, O, space::cuda>;
 
-/// Threads of a block, blocks that a multiprocessor shall hold, diagonals whose loads are on their
-/// way together.
+/// Threads per block, resident blocks per multiprocessor, and diagonals whose loads are in flight
+/// together.
 struct tuning {
   int threads, per_multiprocessor, together;
 };
 // Times the bound of csr on an H200, double: poisson2d5 4096, poisson3d27 160, lattice 4000000. In
-// float 12 blocks are better: poisson2d5 1.64 for 1.31.
+// float 12 blocks are better: poisson2d5 1.64 instead of 1.31.
 template <class V>
 constexpr tuning plain = {128, sizeof(V) == 4 ? 12 : 10, 8}; // 1.44 1.45 1.30; 12: 1.42 1.41 1.31
 constexpr tuning symmetric = {128, 12, 4}; // 1.82 2.04 1.62; 10 blocks 1.79 1.97 1.53, 16 1.10 1.68
 constexpr int most_listed = 64;            // diagonals whose offsets are arguments
-constexpr int most_alone = 32; // strays of a row that its thread sums; more, the warp does
+constexpr int most_alone = 32; // strays of a row that its thread sums; the warp sums more
 
 template <class V, class I, class O>
 struct product {
@@ -50,12 +49,12 @@ struct product {
   V const* x;
   V* y;
   int shift;                 // block == 1 << shift
-  I inside, outside;         // rows between which all have the same diagonals
-  I first, count;            // these
+  I inside, outside;         // the range of rows with the same diagonals
+  I first, count;            // those diagonals
   std::int64_t pitch;        // slots of a block of such rows
-  std::int64_t origin;       // where block 0 would begin, were all blocks of that size
-  I alike, unlike;           // rows in blocks of that size, which are more if `symmetric`
-  unsigned const* has_stray; // a bit a row
+  std::int64_t origin;       // where block 0 would begin if all blocks had that size
+  I alike, unlike;           // the range of rows in blocks of that size; larger if `symmetric`
+  unsigned const* has_stray; // one bit per row
   I const* first_stray;      // of 32 rows that have any
   I listed[most_listed];     // diagonals
 
@@ -69,8 +68,8 @@ __device__ I offset(product<V, I, O> const& c, I q) {
   return listed ? c.listed[q] : c.a.diagonal[q];
 }
 
-/// Where a row has its values: `count` diagonals from `first` on, at slot `at` of the first, were
-/// none shared.
+/// The values of a row: `count` diagonals from `first` on; its value of the first is at slot `at`,
+/// if stretches are not shared.
 template <class I>
 struct place {
   I first, count;
@@ -80,8 +79,8 @@ struct place {
 /// How values are kept.
 enum class form { plain, symmetric, shared };
 
-/// Diagonals q to q + n - 1 of a row whose columns are all in the matrix; val is that of q, or
-/// where shared that of the first stretch of all, and `shared` says which q has.
+/// The sum over diagonals q to q + n - 1 of a row whose columns are all in the matrix. val: of q;
+/// if stretches are shared, of the first stretch, and `shared` says which one q has.
 template <int n, form f, bool listed, class V, class I, class O>
 __device__ V add(product<V, I, O> const& c, I row, V const* val, O const* shared, I q, V sum) {
   constexpr bool symmetric = f == form::symmetric;
@@ -119,13 +118,13 @@ __device__ V sum_inside(product<V, I, O> const& c, I row, place<I> const& p) {
   I end = p.first + p.count;
   V main = 0, main_x = 0;
   if constexpr (symmetric)
-    if (offset<listed>(c, end - 1) == 0) { // has no mirror image
+    if (offset<listed>(c, end - 1) == 0) { // the main diagonal has no mirror image
       --end;
       main = __ldg(val + (static_cast<std::int64_t>(end - p.first) << c.shift));
       main_x = __ldg(c.x + row);
     }
   V sum = 0;
-  // A thread waits once for each of these, so the rest is one of them, whatever its size.
+  // A thread waits once per batch, so the remainder is one batch of any size.
   int step = static_cast<int>((end - p.first) % most);
   switch (step) {
 #define TULLE_REST(n)                                                                              \
@@ -153,7 +152,7 @@ __device__ V sum_inside(product<V, I, O> const& c, I row, place<I> const& p) {
   return symmetric ? fma(main, main_x, sum) : sum;
 }
 
-/// Of any row.
+/// The values of any row.
 template <class V, class I, class O>
 __device__ place<I> find(product<V, I, O> const& c, I row) {
   auto const& a = c.a;
@@ -173,7 +172,7 @@ __device__ place<I> find(product<V, I, O> const& c, I row) {
   return p;
 }
 
-/// Where row r of a symmetric matrix has its value of diagonal q, which meets its block.
+/// The place of the value of row r of a symmetric matrix on diagonal q, which meets its block.
 template <class V, class I, class O>
 __device__ std::int64_t slot_of(product<V, I, O> const& c, I q, std::int64_t r) {
   std::int64_t const b = r >> c.shift;
@@ -184,12 +183,13 @@ __device__ std::int64_t slot_of(product<V, I, O> const& c, I q, std::int64_t r) 
   return ((std::int64_t{c.a.block_ptr[b + 1]} - c.a.diagonals + q) << c.shift) + c.slot_in_block(r);
 }
 
-/// Any row; where `exact`, of its entries alone. Otherwise several loads are on their way together.
+/// The sum of any row; if `exact`, of its entries alone. Otherwise several loads are in flight
+/// together.
 template <bool exact, form f, class V, class I, class O>
 __device__ V sum_anywhere(product<V, I, O> const& c, I row) {
   constexpr int n = exact ? 1 : 4;
   auto const& a = c.a;
-  int const per_byte = c.shift < 3 ? c.shift : 3; // slots of a byte of the mask: its logarithm
+  int const per_byte = c.shift < 3 ? c.shift : 3; // logarithm of the slots per byte of the mask
   V v[n], w[n];
   auto const load = [&](int u, bool is_on, std::int64_t s, std::int64_t column) {
     if (exact && is_on)
@@ -232,8 +232,8 @@ __device__ V sum_anywhere(product<V, I, O> const& c, I row) {
   return sum;
 }
 
-/// A row that sum_inside() is not for, or whose sum is NaN. As a call it made the others slower:
-/// 1.38 for 1.42 on poisson2d5, 1.13 for 1.64 in float.
+/// The sum of a row outside of sum_inside()'s range, or whose sum is NaN. Not inlining it made the
+/// others slower: 1.38 instead of 1.42 on poisson2d5, 1.13 instead of 1.64 in float.
 template <form f, class V, class I, class O>
 __device__ V sum_slowly(product<V, I, O> const& c, I row, bool is_nan) {
   if (!is_nan) {
@@ -244,7 +244,7 @@ __device__ V sum_slowly(product<V, I, O> const& c, I row, bool is_nan) {
   return sum_anywhere<true, f>(c, row);
 }
 
-/// The sum of the row's strays; by all lanes, `word` telling whose rows have any.
+/// The sum of the row's strays. By all lanes; `word` says which lanes' rows have any.
 template <class V, class I, class O>
 __device__ __noinline__ V sum_strays(product<V, I, O> const& c, unsigned word, std::int64_t group) {
   int const lane = threadIdx.x % 32;
@@ -306,7 +306,7 @@ __global__ void __launch_bounds__(threads, per_multiprocessor)
     update(c.y + row, c.alpha, sum, c.beta);
 }
 
-// Workspace: a bit a row, then for each 32 rows the first of their strays, where they have any.
+// Workspace: one bit per row, then per 32 rows the first of their strays, if they have any.
 template <class I>
 std::size_t groups(I rows) {
   return ceil_div(static_cast<std::size_t>(rows), std::size_t{32});
@@ -320,10 +320,10 @@ I* first_stray_in(void* work, I rows) {
   return reinterpret_cast<I*>(static_cast<char*>(work) + first_stray_at(rows));
 }
 
-// In plan_view::info.
+// Indices of plan_view::info.
 enum : int { inside, outside, first, count, origin, alike, unlike, first_listed = 8 };
 
-/// The longest stretch of rows that sum_inside() is for, into p.info.
+/// Writes the longest range of rows that sum_inside() applies to into p.info.
 template <class V, class I, class O>
 void find_inside(view<V, I, O> const& a, std::vector<I> const& diagonal, plan_view& p) {
   std::int64_t const rows = a.rows, cols = a.cols, block = a.block;
@@ -342,7 +342,7 @@ void find_inside(view<V, I, O> const& a, std::vector<I> const& diagonal, plan_vi
     p.info[unlike] = end;
   };
   if (a.symmetric) {
-    // Diagonals from q on; their mirror images are to lie in such rows, too.
+    // Diagonals from q on; their mirror images must be in such rows, too.
     for (std::int64_t q = 0; q < n; ++q) {
       std::int64_t const begin = up(-static_cast<std::int64_t>(diagonal[q]));
       std::int64_t const end = q == 0 ? rows : down(-static_cast<std::int64_t>(diagonal[q - 1]));

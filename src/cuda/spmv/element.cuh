@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where a kernel reads x.
+// The ways in which kernels read x.
 #pragma once
 
 namespace tulle::kernels::cuda {
 
-/// x[j], for a kernel that takes either as x.
+/// x[j], for a kernel that takes either type of x.
 template <class V, class I>
 __device__ V element(V const* x, I j) {
   return __ldg(x + j);
 }
-/// x, and what is gathered of it.
+/// x, and the elements gathered from it.
 template <class V, class I>
 struct hot_and_rest {
   V const* hot;

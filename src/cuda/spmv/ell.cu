@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in ell: a lane a row.
+// y = alpha A x + beta y, A in ell: one lane per row.
 #include "tulle/format/ell.hpp"
 
 #include "cuda/spmv/ell_rows.cuh"

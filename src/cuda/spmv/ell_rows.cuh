@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What sell, ell and hyb share: a lane is a row, whose entries lie a stride apart, so that a warp
-// reads its rows' next entries side by side.
+// What sell, ell and hyb share: a lane is a row, whose entries are a stride apart, so that a warp
+// reads the next entries of its rows side by side.
 //
 // Padding is multiplied: a row whose sum is NaN is computed again from its entries alone, since 0
-// times Inf or NaN always shows so. Matrices of few and long rows get several warps for 32 rows:
-// each takes every so many batches, and their sums are added in order.
+// times Inf or NaN always gives NaN. Matrices of few and long rows use several warps per 32 rows:
+// they take batches in turn, and their sums are added in order.
 #pragma once
 #include "tulle/format/ell.hpp"
 
@@ -15,7 +15,7 @@
 
 namespace tulle::kernels::cuda {
 
-/// What is read once a product, and should not push x out of the caches.
+/// Loads what is read once per product and should not evict x from the caches.
 template <class T>
 __device__ T once(T const* p) {
   return __ldcs(p);
@@ -54,7 +54,7 @@ __device__ V sum_steps(V const* val, Stride stride, C const* col, C_stride col_s
   return sum;
 }
 
-/// In the first of each `ways` warps of a block, the sum over them for each lane.
+/// In the first of each `ways` warps of a block, the sum over those warps for each lane.
 template <int block, int ways, class V>
 __device__ V join_warps(V sum) {
   if constexpr (ways > 1) {
@@ -69,20 +69,20 @@ __device__ V join_warps(V sum) {
   return sum;
 }
 
-/// How a kernel shares out rows (nvcc takes no struct as a template argument of kernels): `ways`
-/// warps for 32 rows, `turns` such rows one after the other, loads of `batch` steps in flight
-/// together, blocks of so many threads, so many `resident` on a multiprocessor, which bounds the
-/// registers.
+/// How a kernel assigns rows (nvcc takes no struct as a template argument of kernels): `ways` warps
+/// per 32 rows, `turns` groups of rows one after the other, loads of `batch` steps in flight
+/// together, `threads` per block, and so many threads `resident` on a multiprocessor, which bounds
+/// the registers.
 template <int ways_, int turns_, int batch_, int block_, int resident_>
 struct shape {
   static constexpr int ways = ways_, turns = turns_, batch = batch_, block = block_;
-  /// Columns of 64 bits take more registers: fewer blocks, or they spill.
+  /// 64-bit columns take more registers: fewer resident threads, or they spill.
   static constexpr int resident(std::size_t index_bytes) {
     return index_bytes <= 4 || resident_ == 1 ? resident_ : resident_ * 2 / 3;
   }
 };
 
-/// A lane a row.
+/// One lane per row.
 template <class S, class V, class I, class O>
 __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
     ell_kernel(V alpha, ell_view<V, I, O, space::cuda> a, V const* x, V beta, V* y) {
@@ -108,11 +108,11 @@ __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
   update(y + i, alpha, sum, beta);
 }
 
-/// How many warps 32 rows should get: in matrices of few rows, enough to keep a device busy; by the
-/// matrix alone, since the order of additions follows from it. Double, shares of the bound of csr
-/// with 1, 2, 8, 32 warps: ell of dense 2048 .09, .12, .42, .96; of banded 20000 200 .45,
-/// .71, 1.06, .86; of 40000 random rows of 200 .57, .72, .71, .48; sell of fem 500000 with 1, 2,
-/// 4 1.12, 1.17, 1.13.
+/// The number of warps per 32 rows: in matrices of few rows, enough to keep a device busy. It
+/// depends on the matrix alone, since it determines the order of additions. Double, shares of the
+/// bound of csr with 1, 2, 8, 32 warps: ell of dense 2048 .09, .12, .42, .96; of banded 20000 200
+/// .45, .71, 1.06, .86; of 40000 random rows of 200 .57, .72, .71, .48; sell of fem 500000 with 1,
+/// 2, 4 1.12, 1.17, 1.13.
 inline int ways_for(std::size_t rows, std::size_t steps) {
   std::size_t const groups = rows / 32;
   if (steps < 16 || groups >= 1 << 15)

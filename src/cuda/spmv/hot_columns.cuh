@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Columns by their entries: where few columns have many of them, the plan numbers those anew, most
-// entries first, and gathers their elements of x in that order before each product. What is read
-// often then lies together and stays in the caches. The plan has the new columns: -1 - k is the
-// k-th of those that are gathered, others are as they were.
+// Columns by their entries: if few columns have many of the entries, the plan renumbers them, most
+// entries first, and gathers their elements of x in that order before each product. So frequently
+// read elements are contiguous and stay in the caches. The plan has the new columns: -1 - k is the
+// k-th gathered one, others are unchanged.
 #pragma once
 #include "cuda/instantiate.cuh"
 #include "cuda/sort_by_key.cuh"
@@ -14,16 +14,16 @@ namespace tulle::kernels::cuda {
 namespace {
 
 constexpr std::size_t least_entries = std::size_t{1} << 20, least_columns = 1 << 16;
-constexpr std::size_t few = 128;    // of so many columns one is in
-constexpr double least_share = .25; // of entries there. rmat .47, circuit .09
-constexpr std::size_t sample = 16;  // of so many one is looked at
+constexpr std::size_t few = 128;    // one of so many columns is in the share
+constexpr double least_share = .25; // of the entries, in those columns. rmat .47, circuit .09
+constexpr std::size_t sample = 16;  // one of so many entries is sampled
 // Columns that are gathered. Shares of the bound of csr on an H200, rmat 21 16, sell of all rows
 // sorted, none / 2^15 / 2^17 / 2^19 / all: double .45, .50, .50, .49, .47; float .37, .42, .42,
-// .42, .41. The first 8192 to 27648 of them in shared memory: .31 to .38; what that leaves of the
-// first-level cache holds too few loads on their way. Others past that cache: .41.
+// .42, .41. The first 8192 to 27648 of them in shared memory: .31 to .38; the remaining first-level
+// cache holds too few loads in flight. With loads of other columns bypassing that cache: .41.
 constexpr std::size_t most_hot = 1 << 17;
 
-constexpr int side_threads = 256; // of the kernels here
+constexpr int side_threads = 256; // threads per block of the kernels here
 inline std::size_t side_blocks(std::size_t n) {
   return ceil_div(n, std::size_t{side_threads});
 }
@@ -31,7 +31,7 @@ __device__ inline std::size_t side_thread() {
   return blockIdx.x * std::size_t{side_threads} + threadIdx.x;
 }
 
-/// sums[0]: of the first `most` counts; sums[1]: of the others.
+/// sums[0]: the sum of the first `most` counts; sums[1]: of the others.
 __global__ void sum_counts_kernel(std::size_t n, std::size_t most, unsigned const* count,
                                   unsigned long long* sums) {
   unsigned long long mine[2] = {};
@@ -40,7 +40,7 @@ __global__ void sum_counts_kernel(std::size_t n, std::size_t most, unsigned cons
   atomicAdd(sums, mine[0]);
   atomicAdd(sums + 1, mine[1]);
 }
-/// The new numbers, where the first `hots` of order are gathered.
+/// The new numbers of columns; the first `hots` of order are gathered.
 template <class I>
 __global__ void number_kernel(std::size_t n, std::size_t hots, I const* order, I* number) {
   if (std::size_t const k = side_thread(); k < n)
@@ -51,7 +51,7 @@ __global__ void gather_kernel(std::size_t n, I const* order, V const* from, V* t
   if (std::size_t const j = side_thread(); j < n)
     to[j] = __ldg(from + order[j]);
 }
-/// Every skip-th of col counts.
+/// Counts every skip-th element of col.
 template <class I>
 __global__ void count_kernel(std::size_t n, std::size_t skip, I const* col, unsigned* count) {
   if (std::size_t const k = side_thread() * skip; k < n)
@@ -63,7 +63,7 @@ void count_entries(std::size_t n, std::size_t skip, I const* col, unsigned* coun
          count);
 }
 
-/// Columns in the order of their entries, which count_into(count) counts; count is sorted alike.
+/// Sorts columns by their entries, which count_into(count) counts; count is sorted in the same way.
 template <class I, class Count>
 void order_columns(std::size_t cols, unsigned* count, I* order, void* stream, Count&& count_into) {
   TULLE_CUDA(cudaMemsetAsync, count, 0, cols * sizeof(unsigned), static_cast<cudaStream_t>(stream));
@@ -71,7 +71,7 @@ void order_columns(std::size_t cols, unsigned* count, I* order, void* stream, Co
   order_by_count(cols, count, order, stream);
 }
 
-/// Whether few columns have many of the entries, by a sample.
+/// Whether few columns have many of the entries, judged by a sample.
 template <class I, class Count>
 bool is_worth_ordering(std::size_t cols, std::size_t nnz, void* stream, Count&& count_sample) {
   if (nnz < least_entries || cols < least_columns)
@@ -88,7 +88,7 @@ bool is_worth_ordering(std::size_t cols, std::size_t nnz, void* stream, Count&& 
   return static_cast<double>(s[0]) > least_share * static_cast<double>(s[0] + s[1]);
 }
 
-/// In the plan's workspace.
+/// Arrays in the plan's workspace.
 template <class V, class I>
 struct hot_columns {
   std::size_t hots;

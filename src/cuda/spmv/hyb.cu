@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in hyb: the ell first, a lane a row; then what is beyond it, by tiles.
+// y = alpha A x + beta y, A in hyb: first the ell, one lane per row; then the coo, by tiles.
 #include "tulle/format/hyb.hpp"
 
 #include "cuda/spmv/coo_tiles.cuh"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in JDS-CSR: as jds_rows.cuh says; a section has its entries together.
+// y = alpha A x + beta y, A in JDS-CSR: as jds_rows.cuh says; the entries of a section are
+// contiguous.
 #include "tulle/format/jds_csr.hpp"
 
 #include "cuda/spmv/jds_rows.cuh"

@@ -4,9 +4,9 @@
 // jds, jds_csr, jds_ell.
 //
 // Kirk & Hwu, sec. 10.5: a thread is a row, and a warp reads the next entry of each of its rows
-// side by side; where rows are few and long, several warps have the same rows, as in ell. The plan
-// keeps the section that each warp begins in. What is kept apart is added
-// behind that, by tiles. Padding of jds_ell is as in ell: a sum that is NaN is taken again.
+// side by side; if rows are few and long, several warps share rows, as in ell. The plan keeps the
+// section that each warp begins in. Long rows, which are kept in coo, are added afterwards, by
+// tiles. Padding of jds_ell is as in ell: a sum that is NaN is computed again.
 #pragma once
 #include "cuda/each.cuh"
 #include "cuda/spmv/coo_tiles.cuh"
@@ -18,9 +18,10 @@ namespace {
 // us of a product, double, H200, split of 0, 8, 16: rmat 21 16 9941, 269, -; in another run -, 286,
 // 297; circuit 2000000 111537, 122, 122; where no row is long, alike. jds_csr and jds_ell with
 // sections of 32, 64, 1024: alike.
-constexpr int sorted_batch = 4; // entries of a thread on their way together
+constexpr int sorted_batch = 4; // entries per thread in flight
 
-/// Of the first `n` slots of a row, or those that it has, batches `first`, first + hop, ...
+/// The sum over batches `first`, first + hop, ... of the first `n` slots of a row, or of those that
+/// it has.
 template <class Row, class V, class I>
 __device__ V sum_slots(Row const& row, I n, I first, I hop, I const* col, V const* val,
                        V const* x) {
@@ -49,7 +50,7 @@ __device__ V sum_slots(Row const& row, I n, I first, I hop, I const* col, V cons
   return sum;
 }
 
-/// `ways` warps for 32 rows.
+/// `ways` warps per 32 rows.
 template <int ways, int threads, class View, class V, class I>
 __global__ void __launch_bounds__(threads, threads > 256    ? 1
                                            : sizeof(I) == 4 ? 6
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(threads, threads > 256    ? 1
   if (at >= static_cast<std::size_t>(a.rows))
     return;
   auto const place = static_cast<I>(at);
-  bool const is_here = place >= a.longs; // others are 0 until the coo is added
+  bool const is_here = place >= a.longs; // sums of long rows are 0 until the coo is added
   V sum = 0;
   if (is_here) {
     auto const row = row_at(a, section[at / 32], place);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the entries of a row lie in the formats whose rows are sorted by length: jds, jds_csr,
+// The places of a row's entries in the formats whose rows are sorted by length: jds, jds_csr,
 // jds_ell.
 #pragma once
 #include "tulle/format/jds.hpp"
@@ -11,7 +11,7 @@
 
 namespace tulle::kernels::cuda {
 
-/// Row r of a section without padding: diagonal k has it where it has more than r rows.
+/// Row r of a section without padding: diagonal k contains it if it has more than r rows.
 template <class I, class O>
 struct jagged_row {
   using offset = O;
@@ -19,7 +19,7 @@ struct jagged_row {
   I width;
   O r;
 
-  /// Whether there is a slot k, and where.
+  /// Whether there is a slot k, and its place.
   __device__ bool slot(I k, O& at) const {
     if (k >= width)
       return false;
@@ -42,7 +42,7 @@ struct padded_row {
   }
 };
 
-/// The section of a place, which is in section s or behind it.
+/// The section of a place, which is in section s or a later one.
 template <class I>
 __device__ I section_from(I const* place_ptr, I s, I place) {
   while (place >= place_ptr[s + 1])
@@ -50,7 +50,7 @@ __device__ I section_from(I const* place_ptr, I s, I place) {
   return s;
 }
 
-/// The row at a place behind those that are kept apart. Sections are looked for from s on.
+/// The row at a place after the long rows. Sections are searched from s on.
 template <class V, class I, class O>
 __device__ jagged_row<I, O> row_at(jds_view<V, I, O, space::cuda> const& a, I, I place) {
   return {a.diag_ptr, a.width, static_cast<O>(place - a.longs)};
@@ -71,7 +71,7 @@ __device__ padded_row<I, O> row_at(jds_ell_view<V, I, O, space::cuda> const& a, 
           static_cast<I>((a.section_ptr[s + 1] - first) / n)};
 }
 
-/// The section of a place, searched for.
+/// The section of a place, by binary search.
 template <class V, class I, class O>
 __device__ I find_section(jds_view<V, I, O, space::cuda> const&, I) {
   return 0;

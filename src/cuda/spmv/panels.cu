@@ -2,25 +2,24 @@
 
 // y = alpha A x + beta y, A in panels: a block has a share of a group's entries, with sums of the
 // group's rows in shared memory, and goes through it tile by tile. x of a panel is staged in shared
-// memory where the block has enough entries there, else gathered. Sums of a group that several
-// blocks share are added in order by a second kernel. Where columns go by their entries, x is
-// gathered first.
+// memory if the block has enough entries there, otherwise gathered from memory. Sums of a group
+// that several blocks share are added in order by a second kernel. If columns are ordered by their
+// entries, x is permuted first.
 //
-// A warp takes one job after the other: it multiplies, waits until all jobs of the phases before
-// are added (panels_units.cuh), and adds. So the order of additions is the matrix's, and tiles of
-// few entries do not wait for memory one by one: with a barrier between phases instead of a count
-// of jobs, rmat took 2.6 times as long.
+// A warp takes one job after the other: it multiplies, waits until the jobs of all phases before
+// are added (panels_units.cuh), and adds. So the order of additions depends on the matrix alone,
+// and tiles of few entries do not wait for memory one by one: with a barrier between phases instead
+// of a count of jobs, rmat took 2.6 times as long.
 //
 // Layouts, double on an H200: lp 4096 x 1.1M .051 ms with lanes=32:piece=1:width=8192:height=2048;
 // width 4096 1.1, 16384 1.2 times as long; height 1024 1.2, 4096 1.1 times; lanes=64 1.1 times.
-// rmat 21, 16 a row .255 ms with lanes=32:piece=1:width=16384:height=8192; width 8192 and height
-// 16384 1.1, width 32768 1.2, width 4096 1.6 times as long. piece above 2 repeats rows, and jobs
-// with repeated rows go one by one.
+// rmat 21, 16 per row, .255 ms with lanes=32:piece=1:width=16384:height=8192; width 8192 and height
+// 16384 1.1, width 32768 1.2, width 4096 1.6 times as long. With piece above 2 rows repeat, and
+// jobs with repeated rows are added one by one.
 #include "tulle/format/panels.hpp"
 
 #include "cuda/instantiate.cuh"
-#include "cuda/primitive/warp.cuh"
-#include "cuda/spmv/panels_units.cuh"
+#include "cuda/spmv/panels_jobs.cuh"
 #include "cuda/workspace.cuh"
 
 #include <cuda_pipeline.h>
@@ -31,137 +30,32 @@ namespace {
 template <class V, class I, class O>
 using view = panels_view<V, I, O, space::cuda>;
 
-// Threads of a block that shares its multiprocessor with another, and of one that does not; lp, ms:
-// 256 .0515, 384 .0483, 512 .0511; 640 .0489, 768 .0481, 1024 .0514.
+// Threads of a block with two blocks per multiprocessor, and with one; lp, ms: 256 .0515, 384
+// .0483, 512 .0511; 640 .0489, 768 .0481, 1024 .0514.
 constexpr int two_threads = 384, one_threads = 768;
-// Entries that a block alone asks for while x is staged. None: lp 1.03 times as long.
+// Entries that the only block of a multiprocessor prefetches while x is staged. None: lp 1.03 times
+// as long.
 constexpr std::uint32_t asked_ahead = 8192;
 
-/// What the kernel reads.
-template <class V>
-struct tiles_arguments {
-  V const* val;
-  std::uint16_t const* col;
-  std::uint16_t const* row;
-  V const* x; // by places
-  std::int64_t places;
-  int width, lanes;
-  panel_unit const* units;
-  panel_job const* jobs;
-  std::uint16_t const* pieces;
-  std::int64_t const* stages;
-  V* sums;
-  V* y;
-  V alpha, beta;
-  int staged_at; // in shared memory
-};
-
-template <class V>
-struct job_reader {
-  V const* val;
-  std::uint16_t const* col;
-  int lanes;
-  std::uint32_t chunk, in_chunk; // of this lane in 32 rows side by side
-
-  /// n entries from `at` on, `step` apart, which `fixed` is where it is not 0.
-  template <int fixed>
-  __device__ V dot(std::uint32_t at, std::int64_t step, int n, V const* x) const {
-    constexpr int ahead = fixed ? 8 : 4; // in flight
-    std::int64_t const d = fixed ? fixed : step;
-    V const* v = val + at;
-    std::uint16_t const* c = col + at;
-    V sum = 0;
-    V vs[ahead];
-    std::uint32_t cs[ahead];
-#pragma unroll 1
-    for (; n >= ahead; n -= ahead) {
-#pragma unroll
-      for (int j = 0; j < ahead; ++j) {
-        vs[j] = __ldcs(v + j * d);
-        cs[j] = __ldcs(c + j * d);
-      }
-#pragma unroll
-      for (int j = 0; j < ahead; ++j)
-        sum = fma(vs[j], x[cs[j]], sum);
-      v += ahead * d;
-      c += ahead * d;
-    }
-#pragma unroll
-    for (int j = 0; j < ahead - 1; ++j)
-      if (j < n) {
-        vs[j] = __ldcs(v + j * d);
-        cs[j] = __ldcs(c + j * d);
-      }
-#pragma unroll
-    for (int j = 0; j < ahead - 1; ++j)
-      if (j < n)
-        sum = fma(vs[j], x[cs[j]], sum);
-    return sum;
+/// Copies x of a panel to shared memory; by all warps of the block.
+template <int bound, class V>
+__device__ __forceinline__ void stage_panel(tiles_arguments<V> const& a, panel_unit const& unit,
+                                            int stage, V* staged) {
+  std::int64_t const first = a.stages[unit.stage + stage] * a.width;
+  int const n = static_cast<int>(min(static_cast<std::int64_t>(a.width), a.places - first));
+  V const* const from = a.x + first;
+  __syncthreads();
+#pragma unroll 4
+  for (int i = threadIdx.x; i < n; i += blockDim.x)
+    __pipeline_memcpy_async(staged + i, from + i, sizeof(V));
+  __pipeline_commit();
+  if (bound == one_threads && stage == 0 && threadIdx.x == 0) {
+    std::uint32_t const ahead = min(static_cast<std::uint32_t>(unit.entries), asked_ahead);
+    ask(a.val + unit.entry, ahead);
+    ask(a.col + unit.entry, ahead);
   }
-  __device__ V dot(std::uint32_t at, std::uint32_t step, int n, V const* x) const {
-    return step == 32  ? dot<32>(at, 32, n, x)
-           : step == 1 ? dot<1>(at, 1, n, x)
-                       : dot<0>(at, step, n, x);
-  }
-
-  /// Four times 32 rows of few entries.
-  __device__ void four(panel_job const& j, std::uint32_t length, std::uint32_t rows, bool singles,
-                       V const* x, V (&sum)[4]) const {
-    std::uint32_t const lane = threadIdx.x % 32;
-    std::uint32_t at[4];
-    bool on[4];
-    std::uint32_t const first = j.entry + (singles ? lane : chunk * lanes * length + in_chunk);
-    std::uint32_t const step = lanes;
-#pragma unroll
-    for (int q = 0; q < 4; ++q) {
-      on[q] = q * 32 + lane < rows;
-      at[q] =
-          first + (singles || lanes <= 32 ? q * 32 * length : (q / 2) * 64 * length + q % 2 * 32);
-      sum[q] = 0;
-    }
-#pragma unroll 1
-    for (std::uint32_t k = 0; k < length; ++k) {
-      V v[4];
-      std::uint32_t c[4];
-#pragma unroll
-      for (int q = 0; q < 4; ++q)
-        if (on[q]) {
-          v[q] = __ldcs(val + at[q]);
-          c[q] = __ldcs(col + at[q]);
-          at[q] += step;
-        }
-#pragma unroll
-      for (int q = 0; q < 4; ++q)
-        if (on[q])
-          sum[q] = fma(v[q], x[c[q]], sum[q]);
-    }
-  }
-};
-
-/// sums[row] += sum, where lanes may have the same row: in their order.
-template <class V>
-__device__ void add_in_order(V* sums, bool on, std::uint32_t row, V sum) {
-  unsigned const same = __match_any_sync(whole_warp, on ? row : 65536u + threadIdx.x % 32);
-  int const before = __popc(same & ((1u << threadIdx.x % 32) - 1));
-  for (int turn = 0; __any_sync(whole_warp, turn <= before); ++turn) {
-    if (on && turn == before)
-      sums[row] += sum;
-    __syncwarp();
-  }
-}
-
-/// Asks the second-level cache for p[0..n). The entries of jobs to come: lp 1.2 times as long.
-template <class T>
-__device__ void ask(T const* p, std::uint32_t n) {
-#if __CUDA_ARCH__ >= 900
-  auto const at = reinterpret_cast<std::uintptr_t>(p) & ~std::uintptr_t{15};
-  auto const bytes = n * static_cast<std::uint32_t>(sizeof(T)) & ~15u;
-  if (bytes > 0)
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
-                     __cvta_generic_to_global(reinterpret_cast<void const*>(at))),
-                 "r"(bytes)
-                 : "memory");
-#endif
+  __pipeline_wait_prior(0);
+  __syncthreads();
 }
 
 template <bool shared_sums, int bound, class V>
@@ -177,45 +71,11 @@ __global__ __launch_bounds__(bound,
   for (int i = threadIdx.x; i < unit.rows; i += blockDim.x)
     sums[i] = 0;
 
-  __shared__ int done; // jobs whose sums are added
+  __shared__ int done_count;
+  finished_jobs const done{&done_count};
   if (threadIdx.x == 0)
-    done = 0;
+    done_count = 0;
   __syncthreads();
-  // A warp waits for jobs before its own only, and they wait for none behind. With __nanosleep in
-  // the loop rmat took up to 1.1 times as long.
-  auto const wait_for = [&](int jobs) {
-    while (*static_cast<int volatile*>(&done) < jobs) {
-    } // spins
-    __threadfence_block();
-    __syncwarp();
-  };
-  auto const finish = [&] {
-    __threadfence_block();
-    __syncwarp();
-    if (lane == 0)
-      atomicAdd(&done, 1);
-  };
-  // Every warp takes part in every staging, before its next job behind it.
-  int stage = 0;
-  auto const stage_to = [&](int to) {
-    for (; stage < to; ++stage) {
-      std::int64_t const first = a.stages[unit.stage + stage] * a.width;
-      int const n = static_cast<int>(min(static_cast<std::int64_t>(a.width), a.places - first));
-      V const* const from = a.x + first;
-      __syncthreads();
-#pragma unroll 4
-      for (int i = threadIdx.x; i < n; i += blockDim.x)
-        __pipeline_memcpy_async(staged + i, from + i, sizeof(V));
-      __pipeline_commit();
-      if (bound == one_threads && stage == 0 && threadIdx.x == 0) {
-        std::uint32_t const ahead = min(static_cast<std::uint32_t>(unit.entries), asked_ahead);
-        ask(a.val + unit.entry, ahead);
-        ask(a.col + unit.entry, ahead);
-      }
-      __pipeline_wait_prior(0);
-      __syncthreads();
-    }
-  };
 
   bool const narrow = a.lanes < 32;
   job_reader<V> const reader{a.val + unit.entry, a.col + unit.entry, a.lanes,
@@ -225,65 +85,30 @@ __global__ __launch_bounds__(bound,
   panel_job const* const jobs = a.jobs + unit.job;
   if (threadIdx.x == 0)
     ask(jobs, static_cast<std::uint32_t>(unit.jobs));
+  int stage = 0;
   for (int k = threadIdx.x / 32;; k += warps) {
     bool const is_job = k < unit.jobs;
     panel_job const job = is_job ? jobs[k] : panel_job{};
     bool const near = job.stage & 1;
-    stage_to(is_job ? static_cast<int>(job.stage / 2) : unit.stages);
+    // Every warp takes part in every staging that precedes its next job.
+    int const stages = is_job ? static_cast<int>(job.stage / 2) : unit.stages;
+    for (; stage < stages; ++stage)
+      stage_panel<bound>(a, unit, stage, staged);
     if (!is_job)
       break;
     V const* const x = a.x + job.panel * a.width;
     std::uint32_t const length = job.shape & ((1u << length_bits) - 1);
     std::uint32_t const rows = (job.shape >> length_bits & ((1u << count_bits) - 1)) + 1;
     auto const kind = static_cast<job_kind>(job.shape >> (length_bits + count_bits) & 7);
-    if (kind == job_kind::many || kind == job_kind::singles) {
-      std::uint32_t r[4];
-#pragma unroll
-      for (int q = 0; q < 4; ++q)
-        r[q] = q * 32 + lane < rows ? __ldcs(row + (job.slot + q * 32 + lane)) : 0u;
-      V sum[4];
-      if (near)
-        reader.four(job, length, rows, kind == job_kind::singles, staged, sum);
-      else
-        reader.four(job, length, rows, kind == job_kind::singles, x, sum);
-      wait_for(static_cast<int>(job.after));
-#pragma unroll
-      for (int q = 0; q < 4; ++q)
-        if (q * 32 + lane < rows)
-          sums[r[q]] += sum[q];
-      finish();
-    } else {
-      bool adds = lane < rows;
-      std::uint32_t at = job.entry;
-      std::uint32_t step = a.lanes;
-      int n = adds ? length : 0;
-      if (kind == job_kind::rows) {
-        at += reader.chunk * a.lanes * length + reader.in_chunk;
-      } else if (kind == job_kind::mixed) {
-        std::uint32_t const piece = adds ? a.pieces[job.pieces + lane] : 0u;
-        at += piece >> 5;
-        step = 1;
-        n = adds ? (piece & 31) + 1 : 0;
-      } else {
-        at += lane;
-        step = 32;
-        n = static_cast<int>(length - lane + 31) / 32;
-      }
-      std::uint32_t const r = adds ? __ldcs(row + (job.slot + lane)) : 0u;
-      V sum = near ? reader.dot(at, step, n, staged) : reader.dot(at, step, n, x);
-      if (kind == job_kind::piece)
-        sum = reduce<32>(sum);
-      wait_for(static_cast<int>(job.after));
-      if (job.shape & repeats_bit)
-        add_in_order(sums, adds, r, sum);
-      else if (adds)
-        sums[r] += sum;
-      finish();
-    }
+    if (kind == job_kind::many || kind == job_kind::singles)
+      add_many(reader, job, length, rows, kind == job_kind::singles, row, near, staged, x, done,
+               sums);
+    else
+      add_rows(a, reader, job, length, rows, kind, row, near, staged, x, done, sums);
   }
   __syncthreads();
   let_next_launch_begin();
-  panel_unit const& end = a.units[blockIdx.x]; // read again: not in registers until now
+  panel_unit const& end = a.units[blockIdx.x]; // loaded again, to save registers until here
   if (end.whole) {
     V* const y = a.y + end.row;
     for (int i = threadIdx.x; i < end.rows; i += blockDim.x)
@@ -324,7 +149,7 @@ __global__ void gather_kernel(std::int64_t n, I const* order, V const* x, V* to)
     to[l] = x[order[l]];
 }
 
-/// Which rows of a tile repeat: of those side by side, of the rest, and between both.
+/// Finds whether rows of a tile repeat: among those side by side, among the rest, and between both.
 template <class V, class I, class O>
 __global__ void flags_kernel(view<V, I, O> a, unsigned char* flags) {
   __shared__ unsigned seen[2][2048]; // a bit for each row that a group may have
@@ -379,8 +204,8 @@ panel_units units_of(view<V, I, O> const& a, plan_view const& p) {
   return panel_cutter<I, O>(shape).cut();
 }
 
-// What prepare() leaves in the plan: numbers, and where arrays begin in the workspace; units begin
-// it. where_n: bytes of sums in shared memory, or -1.
+// Indices of plan_view::info: numbers, and where arrays begin in the workspace, which begins with
+// the units. where_n: bytes of sums in shared memory, or -1.
 enum : int {
   units_n,
   joins_n,

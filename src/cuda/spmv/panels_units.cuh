@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the blocks of a product in panels do, worked out once on the host from the pointers of the
-// matrix: a unit is a share of a group's entries, a block's work; its jobs are a warp's.
+// The work of the blocks of a product in panels, computed once on the host from the pointers of the
+// matrix: a unit is a share of a group's entries and the work of a block; its jobs are the work of
+// a warp.
 //
-// Jobs of a unit have phases. Rows of one phase are distinct, so its jobs add to the unit's sums
-// in any order with the same bits; phases follow each other. A tile has one phase, or two where
-// what is left of its rows meets the rows side by side; jobs whose rows repeat have one each.
+// Jobs of a unit have phases. Rows of one phase are distinct, so its jobs add to the unit's sums in
+// any order with the same bits; phases follow each other. A tile has one phase, or two if rows of
+// the rest are also among the rows side by side; jobs whose rows repeat have a phase each.
 #pragma once
 #include "tulle/format/panels.hpp"
 
@@ -18,38 +19,38 @@
 namespace tulle::kernels::cuda {
 namespace {
 
-// Of all groups, where a group is worth more than one: as many as an H200 has room for at once, so
-// that units of equal cost end together. lp by 8192 columns: half as many 1.3 times as long, twice
-// as many 1.1 times.
-constexpr std::int64_t most_blocks_at_once = 264; // half as many where one fills a multiprocessor
+// Units of all groups, if groups are cut: as many as an H200 runs at once, so that units of equal
+// cost end together. lp by 8192 columns: half as many 1.3 times as long, twice as many 1.1 times.
+constexpr std::int64_t most_blocks_at_once = 264; // half as many if a block fills a multiprocessor
 constexpr std::int64_t least_unit = 4096;         // cost
-constexpr std::int64_t unit_entries = 4; // a row of a unit has at least, or its group is not cut
-constexpr std::size_t most_shared = 226 << 10; // of a block
-// x of a panel is staged where a unit has no more columns than these for each entry there. 4: rmat
-// 1.06 times as long; 1/2: up to 1.03; 1/10: 1.06 to 1.15; never: up to 1.25 times.
+constexpr std::int64_t unit_entries = 4;          // per row of a unit, or its group is not cut
+constexpr std::size_t most_shared = 226 << 10;    // of a block
+// x of a panel is staged if a unit has at most this many columns per entry there. 4: rmat 1.06
+// times as long; 1/2: up to 1.03; 1/10: 1.06 to 1.15; never: up to 1.25 times.
 constexpr std::int64_t columns_an_entry = 2;
-// Entries of a lane in a job. 64: lp 1.2 times as long; 16: 1.06 times.
+// Entries per lane in a job. 64: lp 1.2 times as long; 16: 1.06 times.
 constexpr std::int64_t most_length = 32;
-constexpr std::int64_t many_length = 4;   // of rows that a warp takes 128 at a time
-constexpr std::int64_t most_piece = 1024; // entries of a row that has a warp
-constexpr std::int64_t job_cost = 256;    // in entries, at least
+constexpr std::int64_t many_length = 4;   // longest rows that a warp takes 128 at a time
+constexpr std::int64_t most_piece = 1024; // entries of a row per warp
+constexpr std::int64_t job_cost = 256;    // least cost, in entries
 constexpr std::int64_t phase_cost = 256;
 
 struct panel_job {
-  std::uint32_t entry, slot; // from those of the unit
+  std::uint32_t entry, slot; // counted from those of the unit
   std::uint32_t shape;
   std::uint32_t after; // jobs of the phases before
   std::int64_t panel;
-  std::uint32_t stage;  // panels staged before, with its own: twice that, and 1 if its own is
-  std::uint32_t pieces; // of mixed: where they are
+  // Twice the number of panels staged before, including its own, plus 1 if its own is.
+  std::uint32_t stage;
+  std::uint32_t pieces; // of mixed jobs: where the pieces are
 };
 
-/// How a job's entries lie. rows: `lanes` side by side, up to 32 in all; many: the same, up to 128;
-/// singles: an entry of a row each, up to 128; mixed: up to 32 rows one after the other, of up to
-/// 32 entries each, and `length` in all; piece: one row.
+/// The layout of a job's entries. rows: `lanes` side by side, up to 32 in all; many: the same, up
+/// to 128; singles: one entry per row, up to 128; mixed: up to 32 rows one after the other, of up
+/// to 32 entries each, and `length` in all; piece: one row.
 enum class job_kind : std::uint32_t { rows, many, singles, mixed, piece };
 constexpr std::uint32_t length_bits = 17, count_bits = 7;
-constexpr std::uint32_t repeats_bit = 1u << 31; // rows of the job may be the same
+constexpr std::uint32_t repeats_bit = 1u << 31; // rows of the job may repeat
 constexpr std::uint32_t shape_of(job_kind kind, std::int64_t length, std::int64_t rows,
                                  bool repeats) {
   return static_cast<std::uint32_t>(length) | static_cast<std::uint32_t>(rows - 1) << length_bits |
@@ -60,35 +61,35 @@ constexpr std::uint32_t shape_of(job_kind kind, std::int64_t length, std::int64_
 struct panel_unit {
   std::int64_t entry, slot; // first
   std::int64_t row;         // of y, first of the group
-  std::int64_t sums;        // where they go in the workspace, or -1
+  std::int64_t sums;        // their place in the workspace, or -1
   std::int64_t job, stage;  // first
   std::int32_t jobs, stages;
   std::int32_t rows;  // of the group
-  std::int32_t whole; // the group is this unit
+  std::int32_t whole; // the unit is the whole group
   std::int32_t entries;
 };
 
-/// Rows of a group of several units, whose sums have `parts` threads each.
+/// Rows of a group of several units; `parts` threads add the sums of each.
 struct panel_join {
   std::int64_t row, sums;
   std::int32_t rows, stride, units, parts;
 };
 constexpr int join_threads = 512;
 
-/// What a tile's rows are like: bits of a byte.
+/// Properties of a tile's rows: bits of a byte.
 constexpr unsigned char wide_repeat = 1, rest_repeat = 2, both_meet = 4;
 
 struct panel_units {
   std::vector<panel_unit> units;
   std::vector<panel_job> jobs;
-  std::vector<std::uint16_t> pieces; // entries - 1, and 32 times where they begin
+  std::vector<std::uint16_t> pieces; // entries - 1, plus 32 times where they begin
   std::vector<std::int64_t> stages;  // panels
   std::vector<panel_join> joins;
   std::int64_t sums = 0; // elements of units' sums in the workspace
   std::int64_t most_rows = 0;
   bool sums_in_shared = true;
 
-  /// Bytes of shared memory for sums, and for all: x of a panel begins behind them, aligned.
+  /// Bytes of shared memory for sums, and in all: x of a panel follows the sums, aligned.
   std::size_t shared_sums(std::size_t value) const {
     return sums_in_shared
                ? ceil_div(static_cast<std::size_t>(most_rows) * value, std::size_t{16}) * 16
@@ -100,12 +101,12 @@ struct panel_units {
   }
 };
 
-/// The host's copy of what the units are made from.
+/// The host's copy of the arrays that units are made from.
 template <class I, class O>
 struct panel_shape {
   std::int64_t nnz, places;
   int width, lanes;
-  std::size_t value; // bytes of one
+  std::size_t value; // bytes of a value
   std::vector<I> group_ptr, tile_panel, run_len;
   std::vector<O> group_tile, tile_ptr, slot_ptr, run_ptr, run_count;
   std::vector<unsigned char> flags; // of tiles
@@ -157,7 +158,8 @@ private:
     std::int64_t const least = std::max(share, unit_entries * rows(g));
     return std::max<std::int64_t>(1, ceil_div(costs_[g], least));
   }
-  /// Entries of a unit, so that they and the groups without as many are most_units_.
+  /// Entries of a unit, such that there are most_units_ units, including whole groups of fewer
+  /// entries.
   std::int64_t choose_share(std::int64_t groups) const {
     std::int64_t all = 0;
     for (std::int64_t const c : costs_)
@@ -191,7 +193,7 @@ private:
     tile_entries_ = 0;
     fresh_ = true;
   }
-  /// The jobs of the tile so far are all that it has in this unit.
+  /// Ends the part of the tile that is in this unit.
   void end_tile(std::int64_t panel) {
     std::int64_t const columns = std::min<std::int64_t>(a_.width, a_.places - panel * a_.width);
     bool const stages =
@@ -254,7 +256,7 @@ private:
     for (std::int64_t t = a_.group_tile[g]; t < a_.group_tile[g + 1]; ++t)
       cut_tile(t);
     end_unit(g);
-    units_ = unit_ + 1; // phases that are cut cost again, and large jobs may leave fewer
+    units_ = unit_ + 1; // cut phases cost again, and large jobs may leave fewer units
     if (units_ == 1) {
       to_.units.back().whole = 1;
       return;
@@ -269,8 +271,8 @@ private:
            static_cast<std::int32_t>(rows(g)), static_cast<std::int32_t>(units_), parts});
   }
 
-  // Rows side by side by all their runs, then what is left. Rows of more entries than a job has
-  // take several, with a phase each: the first of all of them, the second, and so on.
+  // First all runs of rows side by side, then the rest. Rows with more entries than a job take
+  // several jobs, with a phase each: the first jobs of all rows, the second ones, and so on.
   void cut_tile(std::int64_t t) {
     tile_ = t;
     fresh_ = true;
@@ -293,7 +295,7 @@ private:
             more |= wide ? cut_rows(entry, slot, length, a_.run_count[r], part, repeats)
                          : cut_rest(entry, slot, length, rows, part, repeats);
           else
-            flush(repeats); // mixed are of one run after the other
+            flush(repeats); // mixed jobs take one run after the other
           entry += rows * length;
           slot += rows;
         }
@@ -304,7 +306,7 @@ private:
       end_tile(a_.tile_panel[t]);
   }
 
-  /// Whether there is more than this part of the rows.
+  /// Whether rows have more entries than this part.
   bool cut_rows(std::int64_t entry, std::int64_t slot, std::int64_t length, std::int64_t chunks,
                 std::int64_t part, bool repeats) {
     std::int64_t const lanes = a_.lanes;
@@ -387,7 +389,7 @@ private:
   std::int64_t group_ = 0, tile_ = 0, tile_entries_ = 0;
   std::size_t tile_job_ = 0;
   std::uint32_t after_ = 0;
-  std::uint16_t piece_[32]; // of a mixed job that is not full yet
+  std::uint16_t piece_[32]; // of a mixed job that is not full
   int mixed_ = 0;
   std::int64_t mixed_entry_ = 0, mixed_slot_ = 0, mixed_entries_ = 0;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows that several blocks share: each leaves its part in the plan's workspace, and whichever comes
-// last adds them, in an order that the matrix alone decides.
+// Rows that several blocks share: each leaves its part in the plan's workspace, and the block that
+// ends last adds them, in an order that the matrix alone decides.
 //
-// us of a product, double, H200, with a second launch that adds them and so: acsr on circuit
-// 2000000 91, 88; csr_adaptive 72, 69.
+// us of a product, double, H200, with a second launch that adds them, and with this: acsr on
+// circuit 2000000 91, 88; csr_adaptive 72, 69.
 #pragma once
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/arrive.cuh"
@@ -17,7 +17,7 @@ namespace {
 template <class V>
 struct row_parts {
   V* sum;
-  unsigned* come; // for each row, where its first part lies
+  unsigned* come; // arrivals of each row, at the place of its first part
 
   row_parts(std::size_t parts, carver& work)
       : sum(work.take<V>(parts)), come(work.take<unsigned>(parts)) {}
@@ -27,7 +27,7 @@ struct row_parts {
                  static_cast<cudaStream_t>(stream));
   }
 
-  /// The block's sum, in thread 0, is part `number` of a row whose parts lie from `first` on.
+  /// The block's sum, in thread 0, is part `number` of a row whose parts begin at `first`.
   template <int threads>
   __device__ void leave(V part, std::size_t first, std::size_t number, std::size_t parts,
                         block_room<V>& room, V alpha, V beta, V* y) const {

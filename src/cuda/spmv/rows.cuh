@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y over compressed rows, whole rows at a time. Rows that are short are taken
-// by blocks: a block has the rows that begin among `tile` entries, multiplies those in order into
-// shared memory, and as many lanes as there are for each row add them up. Long ones of much the
-// same length are taken by groups of lanes.
+// y = alpha A x + beta y over compressed rows, whole rows at a time. Short rows are computed by
+// blocks: a block has the rows that begin within `tile` entries, writes their products in order to
+// shared memory, and the lanes, divided among the rows, add them up. Long rows of similar length
+// are computed by groups of lanes.
 #pragma once
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/search.cuh"
@@ -11,7 +11,7 @@
 
 namespace tulle::kernels::cuda {
 
-/// Compressed rows. Entry k has value val[k], or val[perm[k]] where there is a perm.
+/// Compressed rows. Entry k has value val[k], or val[perm[k]] if there is a perm.
 template <class V, class I, class O>
 struct lines {
   I rows;
@@ -27,14 +27,14 @@ struct lines {
 namespace {
 
 constexpr int row_threads = 256;
-constexpr int tile = 2048; // entries that a block's rows begin among
-/// Half of them where values take twice the shared memory.
+constexpr int tile = 2048; // a block's rows begin within this many entries
+/// Half of that where values take twice the shared memory.
 template <class V>
 constexpr int tile_of = sizeof(V) <= 8 ? tile : tile / 2;
-constexpr int longest = 128; // entries of a row that a block takes
+constexpr int longest = 128; // entries of a row of such a block
 
-/// product[k] = value times x of entry k0 + k, k below n; so many loads of a thread on their way at
-/// a time. streamed: past the caches, and there is no perm.
+/// product[k] = value times x of entry k0 + k, k < n, with so many loads per thread in flight.
+/// streamed: loads bypass the caches, and there is no perm.
 template <int threads, bool streamed = false, int batch = 8, class V, class I, class O>
 __device__ void multiply(lines<V, I, O> const& a, V const* x, O k0, int n, V* product) {
   for (int from = threadIdx.x; from < n; from += batch * threads) {
@@ -85,9 +85,9 @@ __global__ void first_rows_kernel(I rows, O const* row_ptr, I* first, std::size_
     first[b] = b == blocks ? rows : lower_bound(row_ptr, rows, static_cast<O>(b * step));
 }
 
-/// Nothing is added to the products of a block. What is looks how much that is while the block
-/// looks for its rows, asks for it before the block multiplies, with so much room for it, and adds
-/// it when all products are there; then all threads wait. What is left is added to y.
+/// Adds nothing to the products of a block. Types that do add something determine how much while
+/// the block searches for its rows, prefetch it into the given room before the block multiplies,
+/// and add it when all products are written; then all threads wait. The remainder is added to y.
 struct nothing_more {
   static constexpr int room = 0;
   __device__ void look() {}
@@ -121,7 +121,7 @@ __device__ void multiply_rows(V alpha, lines<V, I, O> const& a, V const* x, V be
   while (width < 32 && static_cast<std::size_t>(last - first) * width * 2 <= row_threads)
     width *= 2;
   int const lane = threadIdx.x % width;
-  // All threads go round as often as the first, for the shuffles.
+  // All threads make the same number of iterations, for the shuffles.
   for (std::size_t r = 0; r < static_cast<std::size_t>(last - first); r += row_threads / width) {
     std::size_t const i = static_cast<std::size_t>(first) + r + threadIdx.x / width;
     V sum = 0;

@@ -2,12 +2,13 @@
 
 // y = alpha A x + beta y, A in scoo.
 //
-// Dang & Schmidt have a block a slice, the sums of its rows in shared memory, and atomics on them.
-// Here a warp has a slice: it takes 32 entries at a time, and lanes whose entries are of one row
-// take turns. Columns ascend, so that few meet: entries of one column are of different rows.
+// Dang & Schmidt use one block per slice, with the sums of its rows in shared memory and atomics on
+// them. Here a warp has a slice: it takes 32 entries at a time, and lanes whose entries are in the
+// same row take turns. That is rare since columns ascend: entries of the same column are in
+// different rows.
 //
-// Slices longer than the others wait for are cut, their pieces joined in order. Bytes that must
-// move, double with 32-bit indices: 14 an entry, 8 a row and 8 a column.
+// Slices so long that others would wait for them are cut, and their pieces are joined in order.
+// Bytes that must move, double with 32-bit indices: 14 per entry, 8 per row and 8 per column.
 #include "tulle/format/scoo.hpp"
 
 #include "cuda/spmv/strip_pieces.cuh"
@@ -18,10 +19,10 @@ namespace {
 template <class V, class I, class O>
 using view = scoo_view<V, I, O, space::cuda>;
 
-constexpr int windows = 4; // of 32 entries whose loads are asked for together
+constexpr int windows = 4; // of 32 entries whose loads are in flight together
 constexpr int most_warps = 8;
 constexpr std::size_t sums_bytes = 32768; // of a block, at most: slices of 4096 doubles fit
-/// Entries of a piece: its sums should be fewer.
+/// Entries of a piece, which should be more than its sums.
 constexpr std::int64_t piece_entries(int height) {
   return height > 512 ? 2 * height : 1024;
 }
@@ -76,7 +77,7 @@ __global__ void __launch_bounds__(32 * most_warps)
 #pragma unroll
     for (int j = 0; j < windows; ++j) {
       unsigned const same = __match_any_sync(whole_warp, row[j]);
-      int const turn = __popc(same & ((1u << lane) - 1)); // lanes before, of the same row
+      int const turn = __popc(same & ((1u << lane) - 1)); // lanes before with the same row
       for (int now = 0; __any_sync(whole_warp, turn >= now); ++now) {
         if (turn == now && row[j] >= 0)
           sums[row[j]] += v[j];

@@ -2,10 +2,10 @@
 
 // y = alpha A x + beta y, A in scsr: a row gathers both its entries and their mirror images, so
 // nothing is added to another row's y and the order of additions is fixed. A group of 1 to 32 lanes
-// a row. The plan has the transpose of the triangle: for each entry its row, and the place of its
+// has a row. The plan has the transpose of the triangle: the row of each entry and the place of its
 // value.
 //
-// Bytes that must move, double with 32-bit indices: 12 an entry of the triangle, 8 for its mirror
+// Bytes that must move, double with 32-bit indices: 12 per entry of the triangle, 8 for its mirror
 // image, whose value comes from the caches where the matrix is narrow: 20 of the 24 of csr.
 //
 // Unlike Lee, Vuduc, Demmel & Yelick, ICPP 2004, where an entry updates two rows: that needs

@@ -3,9 +3,9 @@
 // y = alpha A x + beta y, A in SELL-C-sigma.
 //
 // Kreutzer et al. 2014: a lane is a row, and a warp reads the next entry of each of its rows side
-// by side. The warp's chunk says how columns are stored. Long rows go in pieces, a warp each, in
-// the same launch and before the chunks; the sums of a row's pieces are added in order by a second
-// one. Chunks of fewer than 32 rows share a warp, which then takes their kinds in turn.
+// by side. How columns are stored depends on the warp's chunk. Long rows are cut into pieces, one
+// warp each, in the same launch and before the chunks; a second launch adds the sums of a row's
+// pieces in order. Chunks of fewer than 32 rows share a warp, which then handles each kind in turn.
 #include "tulle/format/sell.hpp"
 
 #include "cuda/spmv/compressed.cuh"
@@ -28,18 +28,18 @@ using view = sell_view<V, I, O, space::cuda>;
 //             1/1/4/1536  1/1/4/1280  1/1/6/1024  1/1/8/1024  1/4/6/1024  1/8/6/1024  2/1/6/1024
 // poisson2d5     1.17        1.14        1.06         .98        1.40        1.39         .63
 // poisson3d27    1.44                    1.40                    1.48        1.47        1.22
-// lattice        1.06        1.10         .89         .80        1.24        1.25         .53
-// fem             .95        1.11        1.12         .94        1.03                    1.17
-// circuit         .81         .82         .79         .78         .77                     .65
-// 16 steps and 512 threads: .4 to .6. Kernels for chunks of 64 were as fast as these; chunks of
-// other sizes have a plain one (poisson2d5: .88 with 8, .93 with 64). Longer windows, circuit: .79
-// with 1024 rows, .74 with 16384, .73 with all.
-constexpr int any_chunk = 0, in_turns = -1; // else the warps for 32 rows
-constexpr int threads = 256;                // of the kernel that joins
-// Entries of a long row that a warp takes; others have not been measured.
+// lattice        1.06        1.10         .89         .80        1.24        1.25         .53 fem
+// .95        1.11        1.12         .94        1.03                    1.17 circuit         .81
+// .82         .79         .78         .77                     .65 16 steps and 512 threads: .4 to
+// .6. Kernels for chunks of 64 were as fast as these; chunks of other sizes use a generic one
+// (poisson2d5: .88 with 8, .93 with 64). Longer windows, circuit: .79 with 1024 rows, .74 with
+// 16384, .73 with all.
+constexpr int any_chunk = 0, in_turns = -1; // otherwise the number of warps per 32 rows
+constexpr int threads = 256;                // per block of the kernel that joins
+// Entries of a long row per warp; others have not been measured.
 constexpr int piece = 1024;
 
-/// What to add up: entries of a long row for a warp, or sums of pieces of a row.
+/// A range to add up: entries of a long row, by one warp, or sums of pieces of a row.
 struct stretch {
   std::int64_t begin, end;
   std::int64_t to; // a row of y; -1 - s: the place s among the sums of pieces
@@ -74,7 +74,7 @@ __device__ void add_piece(V alpha, view<V, I, O> const& a, long_rows<V> const& a
     update(y + s.to, alpha, sum, beta);
 }
 
-/// The row's entries alone, where padding made it NaN.
+/// The row's sum from its entries alone, if padding made it NaN.
 template <class V, class I, class O, class X>
 __device__ V exact_sum(view<V, I, O> const& a, std::size_t c, int chunk, int lane, I row, X x) {
   I const len = a.len[c * chunk + lane];
@@ -100,7 +100,7 @@ __device__ V exact_sum(view<V, I, O> const& a, std::size_t c, int chunk, int lan
   return sum;
 }
 
-/// Where a chunk's arrays are.
+/// The places of a chunk's arrays.
 template <class I, class O>
 struct place_of {
   O step, from;
@@ -119,8 +119,8 @@ __device__ place_of<I, O> from_lane(place_of<I, O> const& c, int lane) {
   return {get(c.step), get(c.from), get(c.steps), get(c.base), get(c.kind)};
 }
 
-/// Chunks of `fixed` rows, or of any number where that is 0. X: a pointer, or a hot_and_rest, where
-/// all chunks are full.
+/// Chunks of `fixed` rows, or of any number if that is 0. X: a pointer, or a hot_and_rest, which
+/// needs full chunks.
 template <class S, int fixed, class V, class I, class O, class X>
 __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
     chunks_kernel(V alpha, view<V, I, O> a, I places, long_rows<V> apart, X x, V beta, V* y) {
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
       add_piece<S::batch>(alpha, a, apart, at, x, beta, y);
     return;
   }
-  using U = std::make_unsigned_t<I>; // the last block may go beyond the largest I
+  using U = std::make_unsigned_t<I>; // the last block may exceed the largest I
   U const group =
       (static_cast<U>(blockIdx.x - before) * (warps / S::ways) + warp / S::ways) * S::turns;
   int const chunk = fixed ? fixed : a.chunk;
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
   I const first = warp % S::ways * S::batch;
   constexpr I hop = S::ways * S::batch;
 
-  place_of<I, O> ahead = {}; // a turn a lane: all of them wait for memory once
+  place_of<I, O> ahead = {}; // one turn per lane, so that all wait for memory only once
   if constexpr (S::turns > 1) {
     U const at = (group + threadIdx.x % S::turns) * 32;
     if (at < static_cast<U>(places))
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(S::block, S::resident(sizeof(I)))
   }
 }
 
-/// A warp a row.
+/// One warp per row.
 template <class V>
 __global__ void join_kernel(V alpha, long_rows<V> apart, V beta, V* y) {
   std::int64_t const at = (blockIdx.x * std::int64_t{threads} + threadIdx.x) / 32;
@@ -201,7 +201,7 @@ __global__ void join_kernel(V alpha, long_rows<V> apart, V beta, V* y) {
     update(y + s.to, alpha, sum, beta);
 }
 
-/// f(row among the long ones, first entry, last, pieces) for each.
+/// Calls f(row among the long ones, first entry, last, pieces) for each long row.
 template <class V, class I, class O, class F>
 void each_long_row(view<V, I, O> const& a, plan_view const& p, F&& f) {
   if (a.longs == 0)
@@ -212,7 +212,7 @@ void each_long_row(view<V, I, O> const& a, plan_view const& p, F&& f) {
       std::max<std::int64_t>(1, ceil_div<std::int64_t>(ptr[i + 1] - ptr[i], piece)));
 }
 
-/// What comes behind them in the workspace.
+/// What follows them in the workspace.
 template <class V>
 carver after_long_rows(plan_view const& p) {
   carver work(p.work);
@@ -229,7 +229,8 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   std::size_t const steps =
       chunks == 0 ? 0
                   : static_cast<std::size_t>(a.stored) / static_cast<std::size_t>(a.chunk) / chunks;
-  // Where next to no columns are stored a chunk is short work, most of it waiting for its place.
+  // If almost no columns are stored, a chunk is little work, mostly waiting for the load of its
+  // place.
   bool const stencil = a.col_size / 8 + a.short_size / 8 < a.stored / 32 &&
                        places >= (steps < 16 ? 1u << 17 : 1u << 19);
   p.method = "chunks";
@@ -257,7 +258,7 @@ std::size_t prepare(view<V, I, O> a, plan_view& p) {
   return work.used();
 }
 
-/// The row that mirrors what is at each place, and the one it is in.
+/// The row of the mirror image of each stored entry, and the entry's own row.
 template <class V, class I, class O>
 __global__ void mirrored_places_kernel(view<V, I, O> a, std::size_t chunks, std::size_t places,
                                        I* key, I* line) {
@@ -267,7 +268,7 @@ __global__ void mirrored_places_kernel(view<V, I, O> a, std::size_t chunks, std:
     return;
   std::size_t const place = c * a.chunk + lane;
   I const row = place >= places ? 0 : a.perm ? a.perm[place] : static_cast<I>(place);
-  for (O k = a.step_ptr[c]; k < a.step_ptr[c + 1]; ++k) { // as where there is no entry
+  for (O k = a.step_ptr[c]; k < a.step_ptr[c + 1]; ++k) { // the value for places without an entry
     key[k * a.chunk + lane] = a.rows;
     line[k * a.chunk + lane] = row;
   }
@@ -277,9 +278,9 @@ __global__ void mirrored_places_kernel(view<V, I, O> a, std::size_t chunks, std:
   });
 }
 
-constexpr int lines_info = 8; // of plan_view::info, where compressed rows have theirs
+constexpr int lines_info = 8; // of plan_view::info, where the plan of compressed rows begins
 
-/// The product over the entries that are not stored has a plan of its own within the plan.
+/// The product over the mirror images has its own plan within the plan.
 inline plan_view lines_plan(plan_view const& p) {
   plan_view of_lines = p;
   std::copy(p.info + lines_info, p.info + 2 * lines_info, of_lines.info);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Columns by their entries in a sell: the plan has the new columns, one for each place of val, and
-// so a view of its own over the values of the matrix.
+// Columns by their entries in a sell: the plan has the new columns, one per place of val, and uses
+// its own view over the values of the matrix.
 #pragma once
 #include "tulle/format/sell.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 template <class V, class I, class O>
 using any_sell = sell_view<V, I, O, space::cuda>;
 
-/// In the plan's workspace.
+/// Arrays in the plan's workspace.
 template <class V, class I, class O>
 struct ordered_columns {
   hot_columns<V, I> hot;
@@ -26,7 +26,7 @@ struct ordered_columns {
       : hot(work, a.cols), col(work.take<I>(static_cast<std::size_t>(a.stored))),
         col_ptr(work.take<O>(a.chunks())), kind(work.take<std::uint8_t>(a.chunks())),
         long_col(work.take<I>(static_cast<std::size_t>(a.long_nnz))) {}
-  /// The matrix with its columns so.
+  /// The matrix with the new columns.
   any_sell<V, I, O> view_of(any_sell<V, I, O> a) const {
     a.col = col;
     a.col_ptr = col_ptr;
@@ -36,7 +36,7 @@ struct ordered_columns {
   }
 };
 
-/// f(place in val, column, whether it is an entry) for a row of chunk c.
+/// Calls f(place in val, column, whether it is an entry) for a row of chunk c.
 template <class V, class I, class O, class F>
 __device__ void each_place(any_sell<V, I, O> const& a, std::size_t c, int lane, std::size_t places,
                            F&& f) {
@@ -83,7 +83,7 @@ __global__ void renumber_kernel(any_sell<V, I, O> a, std::size_t chunks, std::si
     to.col_ptr[c] = a.step_ptr[c] * a.chunk;
   }
 }
-/// Entries of columns, or those of every skip-th chunk.
+/// Counts the entries of columns, or those in every skip-th chunk.
 template <class V, class I, class O>
 auto counting(any_sell<V, I, O> const& a, std::size_t skip, void* stream) {
   return [=](unsigned* count) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Strips of rows that are too long for one warp: pieces of them, whose sums are kept in the
-// workspace; whichever warp comes last adds them, in an order that the matrix alone decides.
+// Strips of rows that are too long for one warp are cut into pieces, whose sums are kept in the
+// workspace; the warp that ends last adds them, in an order that the matrix alone decides.
 #pragma once
 #include "cuda/instantiate.cuh"
 #include "cuda/primitive/arrive.cuh"
@@ -71,8 +71,8 @@ void fill_pieces(std::vector<piece> const& list, void* work, int height, void* o
   TULLE_CUDA(cudaStreamSynchronize, stream);
 }
 
-/// Whether all pieces of the strip are there, this one being the last; by a whole warp, which has
-/// stored its sums and reads others' by left_by_others().
+/// Whether this piece is the last of its strip to end. Called by a whole warp that has stored its
+/// sums; it then reads those of others by left_by_others().
 template <class V>
 __device__ bool is_last_piece(cut_strips<V> const& cut, piece const& p, int lane) {
   bool is_last = false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y over csr in shares that are equal whatever the rows are: `merge`, equal
-// steps of the merge path of row ends and entries (Merrill & Garland, SC 2016), and `segments`,
-// equal numbers of entries, by a segmented sum (Liu, thesis 2015, sec. 8.3.2). There segment n is
-// row n of the share; in a share with empty rows each row looks up its segment before y is written.
-// A row that several shares have is theirs in parts, which are joined in order.
+// y = alpha A x + beta y over csr in equal shares, whatever the rows: `merge`, equal steps of the
+// merge path of row ends and entries (Merrill & Garland, SC 2016), and `segments`, equal numbers of
+// entries, by a segmented sum (Liu, thesis 2015, sec. 8.3.2). There segment n is row n of the
+// share; in a share with empty rows each row looks up its segment before y is written. A row within
+// several shares is summed in parts, which are joined in order.
 #pragma once
 #include "cuda/primitive/block.cuh"
 #include "cuda/spmv/rows.cuh"
@@ -13,7 +13,7 @@ namespace tulle::kernels::cuda {
 namespace {
 
 constexpr int tile_threads = 256;
-constexpr int items = 7; // of a thread; odd: neighbours' places lie in different banks
+constexpr int items = 7; // per thread; odd, so that neighbours' places are in different banks
 constexpr int share = tile_threads * items;
 /// Fewer where values take twice the shared memory.
 template <class V>
@@ -21,11 +21,12 @@ constexpr int items_of = sizeof(V) <= 8 ? items : 3;
 template <class V>
 constexpr int share_of = tile_threads* items_of<V>;
 
-/// What the plan keeps of shares.
+/// The plan of shares.
 template <class V, class I>
 struct shares {
-  I* first;       // shares + 1: rows that end, or begin, before a share
-  V *head, *tail; // parts of the row that goes on from before, and of the one that goes on behind
+  I* first; // shares + 1: rows that end, or begin, before a share
+  // Parts of the row that began in a share before, and of the row that continues in the next.
+  V *head, *tail;
   std::size_t count;
 };
 template <class I, class O>
@@ -39,7 +40,7 @@ __global__ void crossings_kernel(I rows, O nnz, O const* row_ptr, I* first, std:
   first[b] = d >= all ? rows : merge_path(row_ptr + 1, rows, nnz, static_cast<long long>(d));
 }
 
-// The entries that a share of the merge path begins with.
+// The first entries of shares of the merge path.
 template <int share, class I, class O>
 __device__ O entry_at(std::size_t b, I first, I rows, O nnz) {
   std::size_t const all = static_cast<std::size_t>(rows) + static_cast<std::size_t>(nnz);
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(tile_threads)
   wait_for_launch_before();
   __shared__ V product[share];
   __shared__ V row_sum[share + 1];
-  __shared__ int row_end[share + 1]; // less the share's first entry
+  __shared__ int row_end[share + 1]; // minus the share's first entry
   __shared__ block_room<V> room;
   std::size_t const b = blockIdx.x;
   I const r0 = s.first[b];
@@ -83,15 +84,15 @@ __global__ void __launch_bounds__(tile_threads)
     } else {
       sum += product[k++];
     }
-  // What threads before have of the row that this one began with.
+  // The sum that the threads before have of this thread's first row.
   V const carried = block_segmented_scan<tile_threads>(sum, row != before, room);
   __syncthreads();
   if (row != before)
     row_sum[before] += carried;
-  if (threadIdx.x == tile_threads - 1) // nothing is left behind the last steps
+  if (threadIdx.x == tile_threads - 1) // no step follows the last ones
     row_sum[rows] = row != before ? sum : carried + sum;
   __syncthreads();
-  bool const goes_on = r0 < a.rows && a.row_ptr[r0] < k0; // the first row began before
+  bool const goes_on = r0 < a.rows && a.row_ptr[r0] < k0; // the first row began in a share before
   for (int i = threadIdx.x; i < rows; i += tile_threads)
     if (i == 0 && goes_on)
       s.head[b] = row_sum[0];
@@ -118,7 +119,7 @@ __device__ void join_parts(shares<V, I> const& s, std::size_t b, std::size_t las
     update(y, alpha, sum, beta);
 }
 
-// A warp for each share: the row that begins in it and ends in a later one.
+// One warp per share: the row that begins in it and ends in a later one.
 template <class V, class I, class O>
 __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
   constexpr int share = share_of<V>;
@@ -134,7 +135,7 @@ __global__ void merge_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, share
   O const begin = a.row_ptr[row];
   if (begin < k0 || begin >= k1)
     return;
-  // The share in which the row ends: its end is at this place of the path.
+  // The share in which the row ends, by the place of its end on the path.
   std::size_t const last =
       (static_cast<std::size_t>(row) + static_cast<std::size_t>(a.row_ptr[row + 1])) / share;
   join_parts(s, b, last, alpha, beta, y + row);
@@ -144,13 +145,13 @@ template <class V, class I, class O, class More>
 __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, V beta, V* y,
                                   shares<V, I> const& s, More more) {
   constexpr int items = items_of<V>, share = share_of<V>;
-  // Products of entries, and then sums of segments: 0 is of the row that goes on from before. In
-  // two arrays less of L1 is left for x, which is what counts here: with 32 instead of 20 KB, six
-  // blocks each, rmat 20 took 1.15 times as long, circuit 1.07; with seven blocks of 32, 1.5
-  // and 1.4; with eight of 20 for six, 1.08 and 1.02.
+  // Products of entries, and then sums of segments; segment 0 is the row that began in a share
+  // before. With two arrays less of L1 is left for x, which is the bottleneck: with 32 instead of
+  // 20 KB, six blocks each, rmat 20 took 1.15 times as long, circuit 1.07; with seven blocks of 32
+  // KB, 1.5 and 1.4; with eight instead of six blocks of 20 KB, 1.08 and 1.02.
   __shared__ V product[share + 1];
   __shared__ V waiting[More::room > 0 ? More::room : 1];
-  __shared__ unsigned short begins[share]; // segments: whether, and then which
+  __shared__ unsigned short begins[share]; // whether a segment begins, then its number
   __shared__ block_room<V> room;
   __shared__ block_room<int> count_room;
   __shared__ int segments;
@@ -205,8 +206,8 @@ __device__ void multiply_segments(V alpha, lines<V, I, O> const& a, V const* x, 
   if (threadIdx.x == tile_threads - 1)
     product[segments] = mine != 0 ? sum : carried + sum;
   __syncthreads();
-  // Segment n is row r0 + n - 1, unless rows are empty: then each row looks up its segment.
-  // Segments that searched for their rows took 1.2 times as long in graphs that have such.
+  // Segment n is row r0 + n - 1, unless rows are empty: then each row searches for its segment. If
+  // segments searched for their rows, graphs with empty rows took 1.2 times as long.
   bool const has_empty = static_cast<std::size_t>(r1 - r0) != static_cast<std::size_t>(segments);
   if (threadIdx.x == 0)
     s.head[b] = product[0];
@@ -231,7 +232,7 @@ __global__ void __launch_bounds__(tile_threads)
   multiply_segments(alpha, a, x, beta, y, s, nothing_more());
 }
 
-// A warp for each share: the last row that begins in it, where that ends in a later one.
+// One warp per share: the last row that begins in it, if that ends in a later one.
 template <class V, class I, class O>
 __global__ void segments_join_kernel(V alpha, lines<V, I, O> a, V beta, V* y, shares<V, I> s) {
   constexpr int share = share_of<V>;

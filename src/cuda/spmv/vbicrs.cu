@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// y = alpha A x + beta y, A in VBICRS: tiles of 32 vectors (bicrs_tiles.cuh), a lane a slot.
+// y = alpha A x + beta y, A in VBICRS: tiles of 32 vectors (bicrs_tiles.cuh), one lane per slot.
 //
-// Holes are left out by their bits, which costs an eightieth of the bytes and saves reading x for
-// them. Bytes that must move, double with 32-bit indices: 10.1 a slot, 4 a row of a block, 8 a row
-// and 8 a column; 16 more for each piece of a row that has several.
+// Holes are skipped by their bits, which costs an eightieth of the bytes and saves reading x for
+// them. Bytes that must move, double with 32-bit indices: 10.1 per slot, 4 per row of a block, 8
+// per row and 8 per column; 16 more for each piece of a row that has several.
 #include "tulle/format/vbicrs.hpp"
 
 #include "cuda/spmv/bicrs_tiles.cuh"
