@@ -15,7 +15,7 @@
 
 namespace tulle {
 
-#define TULLE_FORMAT(name, ...)                                                      \
+#define TULLE_FORMAT(name, ...)                                                                    \
   template <class V, class I, class O>                                                             \
   struct name;                                                                                     \
   template <class V, class I, class O, space S>                                                    \
@@ -53,7 +53,8 @@ constexpr unsigned word_of(backend b) {
 }
 
 inline constexpr format_info infos[] = {
-#define TULLE_FORMAT(name, its_shelf, types, spmv, spmm) {#name, shelf::its_shelf, types, spmv, spmm},
+#define TULLE_FORMAT(name, its_shelf, types, spmv, spmm)                                           \
+  {#name, shelf::its_shelf, types, spmv, spmm},
 #include "tulle/format/formats.def"
 #undef TULLE_FORMAT
 };
@@ -79,7 +80,13 @@ constexpr bool has_spmm(format f, backend b) {
 
 namespace detail {
 
-template <auto is_listed>
+constexpr bool is_public(format_info const& f) {
+  return f.shelf != shelf::internal;
+}
+constexpr bool is_core(format_info const& f) {
+  return f.shelf == shelf::core;
+}
+template <bool is_listed(format_info const&)>
 inline constexpr auto listed = [] {
   constexpr std::size_t n =
       static_cast<std::size_t>(std::count_if(std::begin(infos), std::end(infos), is_listed));
@@ -93,10 +100,8 @@ inline constexpr auto listed = [] {
 } // namespace detail
 
 /// The core shelf, then the literature's.
-inline constexpr auto all_formats =
-    detail::listed<[](format_info const& f) { return f.shelf != shelf::internal; }>;
-inline constexpr auto core_formats =
-    detail::listed<[](format_info const& f) { return f.shelf == shelf::core; }>;
+inline constexpr auto all_formats = detail::listed<detail::is_public>;
+inline constexpr auto core_formats = detail::listed<detail::is_core>;
 
 /// The format of that name; errc::unsupported lists those there are.
 format format_of(std::string_view name);
@@ -112,7 +117,7 @@ struct owner_traits {
   static constexpr bool is_owner = false;
 };
 
-#define TULLE_FORMAT(name, ...)                                                      \
+#define TULLE_FORMAT(name, ...)                                                                    \
   template <class V, class I, class O, space S>                                                    \
   struct view_traits<name##_view<V, I, O, S>> {                                                    \
     static constexpr bool is_view = true;                                                          \
