@@ -21,7 +21,7 @@ struct device_ref {
   device where; ///< the policy of operations that are not told one
 
   explicit device_ref(matrix_ref const& m) : matrix(m), where(m.space) {}
-  device_ref(matrix_ref const& m, device const& where) : matrix(m), where(where) {}
+  device_ref(matrix_ref const& m, device const& where_) : matrix(m), where(where_) {}
 };
 
 /// Owns the arrays of a format in device memory.

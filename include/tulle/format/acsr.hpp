@@ -47,10 +47,10 @@ struct acsr_view {
   std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   acsr_view() = default;
-  acsr_view(unchecked_t, csr_view<V, I, O, S> const& a, I bins, I const* bin_ptr, I const* bin_row,
-            bool streams = false)
-      : rows(a.rows), cols(a.cols), nnz(a.nnz), bins(bins), streams(streams), row_ptr(a.row_ptr),
-        bin_ptr(bin_ptr), bin_row(bin_row), col(a.col), val(a.val) {}
+  acsr_view(unchecked_t, csr_view<V, I, O, S> const& a, I bins_, I const* bin_ptr_,
+            I const* bin_row_, bool streams_ = false)
+      : rows(a.rows), cols(a.cols), nnz(a.nnz), bins(bins_), streams(streams_), row_ptr(a.row_ptr),
+        bin_ptr(bin_ptr_), bin_row(bin_row_), col(a.col), val(a.val) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
   acsr_view(csr_view<V, I, O> const& a, std::span<I const> bin_ptr,
             std::span<I const> bin_row) requires(S == space::host);

@@ -68,10 +68,10 @@ struct bccoo_view {
   std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   bccoo_view() = default;
-  bccoo_view(unchecked_t, I rows, I cols, O nnz, int height, int width, I filled,
+  bccoo_view(unchecked_t, I rows_, I cols_, O nnz_, int height_, int width_, I filled_,
              bccoo_arrays<V, I> const& a)
-      : rows(rows), cols(cols), nnz(nnz), height(height), width(width),
-        blocks(static_cast<O>(a.block_col.size())), filled(filled), flag(a.flag.data()),
+      : rows(rows_), cols(cols_), nnz(nnz_), height(height_), width(width_),
+        blocks(static_cast<O>(a.block_col.size())), filled(filled_), flag(a.flag.data()),
         before(a.before.data()), block_row(a.block_row.data()), block_col(a.block_col.data()),
         val(a.val.data()), pattern(a.pattern.empty() ? nullptr : a.pattern.data()) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(slots).

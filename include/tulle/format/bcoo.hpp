@@ -47,10 +47,10 @@ struct bcoo_view {
   std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   bcoo_view() = default;
-  bcoo_view(unchecked_t, I rows, I cols, O nnz, int height, int width, O blocks, I const* block_row,
-            I const* block_col, V const* val, std::uint64_t const* pattern)
-      : rows(rows), cols(cols), nnz(nnz), height(height), width(width), blocks(blocks),
-        block_row(block_row), block_col(block_col), val(val), pattern(pattern) {}
+  bcoo_view(unchecked_t, I rows_, I cols_, O nnz_, int height_, int width_, O blocks_,
+            I const* block_row_, I const* block_col_, V const* val_, std::uint64_t const* pattern_)
+      : rows(rows_), cols(cols_), nnz(nnz_), height(height_), width(width_), blocks(blocks_),
+        block_row(block_row_), block_col(block_col_), val(val_), pattern(pattern_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(slots).
   bcoo_view(I rows, I cols, int height, int width, std::span<I const> block_row,
             std::span<I const> block_col, std::span<V const> val,

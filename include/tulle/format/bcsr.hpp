@@ -58,10 +58,12 @@ struct bcsr_view {
   std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   bcsr_view() = default;
-  bcsr_view(unchecked_t, I rows, I cols, O nnz, int height, int width, O blocks, O const* block_ptr,
-            I const* block_col, V const* val, std::uint64_t const* pattern, bool symmetric = false)
-      : rows(rows), cols(cols), nnz(nnz), height(height), width(width), symmetric(symmetric),
-        blocks(blocks), block_ptr(block_ptr), block_col(block_col), val(val), pattern(pattern) {}
+  bcsr_view(unchecked_t, I rows_, I cols_, O nnz_, int height_, int width_, O blocks_,
+            O const* block_ptr_, I const* block_col_, V const* val_, std::uint64_t const* pattern_,
+            bool symmetric_ = false)
+      : rows(rows_), cols(cols_), nnz(nnz_), height(height_), width(width_), symmetric(symmetric_),
+        blocks(blocks_), block_ptr(block_ptr_), block_col(block_col_), val(val_),
+        pattern(pattern_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + slots).
   bcsr_view(I rows, I cols, int height, int width, std::span<O const> block_ptr,
             std::span<I const> block_col, std::span<V const> val,
@@ -132,11 +134,11 @@ struct bcsr {
   /// Takes arrays over after checking every invariant.
   bcsr(I rows, I cols, int height, int width, array<O> block_ptr, array<I> block_col, array<V> val,
        array<std::uint64_t> pattern = {}, bool symmetric = false);
-  bcsr(unchecked_t, I rows, I cols, O nnz, int height, int width, array<O> block_ptr,
-       array<I> block_col, array<V> val, array<std::uint64_t> pattern, bool symmetric = false)
-      : rows(rows), cols(cols), nnz(nnz), height(height), width(width), symmetric(symmetric),
-        block_ptr(std::move(block_ptr)), block_col(std::move(block_col)), val(std::move(val)),
-        pattern(std::move(pattern)) {}
+  bcsr(unchecked_t, I rows_, I cols_, O nnz_, int height_, int width_, array<O> block_ptr_,
+       array<I> block_col_, array<V> val_, array<std::uint64_t> pattern_, bool symmetric_ = false)
+      : rows(rows_), cols(cols_), nnz(nnz_), height(height_), width(width_), symmetric(symmetric_),
+        block_ptr(std::move(block_ptr_)), block_col(std::move(block_col_)), val(std::move(val_)),
+        pattern(std::move(pattern_)) {}
 
   static bcsr from_csr(csr_view<V, I, O> a, bcsr_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const {

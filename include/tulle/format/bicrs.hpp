@@ -64,8 +64,8 @@ struct bicrs_view {
   std::uint64_t serial = 0;     ///< of the owner's pattern; 0: borrowed arrays
 
   bicrs_view() = default;
-  bicrs_view(unchecked_t, I rows, I cols, int block, bicrs_arrays<V, I, O> const& a)
-      : rows(rows), cols(cols), nnz(static_cast<O>(a.val.size())), block(block),
+  bicrs_view(unchecked_t, I rows_, I cols_, int block_, bicrs_arrays<V, I, O> const& a)
+      : rows(rows_), cols(cols_), nnz(static_cast<O>(a.val.size())), block(block_),
         parts(a.part_row.empty() ? 0 : a.part_row.size() - 1), jumps(static_cast<O>(a.row.size())),
         part_row(a.part_row.data()), part_ptr(a.part_ptr.data()), part_jump(a.part_jump.data()),
         row(a.row.data()), col(a.col.data()), val(a.val.data()) {}

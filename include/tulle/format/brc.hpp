@@ -76,8 +76,9 @@ struct brc_view {
   std::uint64_t serial = 0;      ///< of the owner's pattern; 0: borrowed arrays
 
   brc_view() = default;
-  brc_view(unchecked_t, I rows, I cols, O nnz, int chunk, int width, brc_arrays<V, I, O> const& a)
-      : rows(rows), cols(cols), nnz(nnz), chunk(chunk), width(width),
+  brc_view(unchecked_t, I rows_, I cols_, O nnz_, int chunk_, int width_,
+           brc_arrays<V, I, O> const& a)
+      : rows(rows_), cols(cols_), nnz(nnz_), chunk(chunk_), width(width_),
         levels(narrow<I>(a.level_rows.size(), "number of levels")),
         blocks(detail::lines_of<I>(a.block_ptr)), stored(static_cast<O>(a.val.size())),
         perm(a.perm.data()), len(a.len.data()), level_rows(a.level_rows.data()),

@@ -62,9 +62,9 @@ struct bsell_places {
   std::size_t fours; // blocks of a row that go by fours
   std::size_t chunk, size;
 
-  constexpr bsell_places(std::size_t begin, std::size_t end, int chunk, int size)
-      : begin(begin), fours((end - begin) / static_cast<std::size_t>(chunk) / 4 * 4),
-        chunk(static_cast<std::size_t>(chunk)), size(static_cast<std::size_t>(size)) {}
+  constexpr bsell_places(std::size_t begin_, std::size_t end, int chunk_, int size_)
+      : begin(begin_), fours((end - begin_) / static_cast<std::size_t>(chunk_) / 4 * 4),
+        chunk(static_cast<std::size_t>(chunk_)), size(static_cast<std::size_t>(size_)) {}
   constexpr std::size_t block(std::size_t k, std::size_t r) const {
     return k < fours ? begin + k / 4 * 4 * chunk + (k % 4 / 2 * chunk + r) * 2 + k % 2
                      : begin + k * chunk + r;
@@ -239,9 +239,9 @@ private:
 };
 
 template <class V, class I, class O, space S>
-bsell_view<V, I, O, S>::bsell_view(unchecked_t, I rows, I cols, O nnz, int height, int width,
-                                   int chunk, bsell_arrays<V, I, O> const& a)
-    : rows(rows), cols(cols), nnz(nnz), height(height), width(width), chunk(chunk),
+bsell_view<V, I, O, S>::bsell_view(unchecked_t, I rows_, I cols_, O nnz_, int height_, int width_,
+                                   int chunk_, bsell_arrays<V, I, O> const& a)
+    : rows(rows_), cols(cols_), nnz(nnz_), height(height_), width(width_), chunk(chunk_),
       stored(a.slice_ptr.empty() ? O(0) : a.slice_ptr.back()),
       perm(a.perm.empty() ? nullptr : a.perm.data()), len(a.len.data()),
       slice_ptr(a.slice_ptr.data()), base(a.base.empty() ? nullptr : a.base.data()),

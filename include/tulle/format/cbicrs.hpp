@@ -43,8 +43,8 @@ struct cbicrs_view : detail::bicrs_base_view<V, I, O> {
   std::uint64_t serial = 0; ///< of the owner's pattern; 0: borrowed arrays
 
   cbicrs_view() = default;
-  cbicrs_view(unchecked_t, I rows, I cols, int block, bicrs_block_arrays<V, I, O> const& a)
-      : base(rows, cols, static_cast<O>(a.val.size()), block, a) {}
+  cbicrs_view(unchecked_t, I rows_, I cols_, int block_, bicrs_block_arrays<V, I, O> const& a)
+      : base(rows_, cols_, static_cast<O>(a.val.size()), block_, a) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
   cbicrs_view(I rows, I cols, int block,
               bicrs_block_arrays<V, I, O> const& a) requires(S == space::host);

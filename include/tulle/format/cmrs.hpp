@@ -58,10 +58,10 @@ struct cmrs_view {
   std::uint64_t serial = 0;     ///< of the owner's pattern; 0: borrowed arrays
 
   cmrs_view() = default;
-  cmrs_view(unchecked_t, I rows, I cols, O nnz, O stored, cmrs_layout layout, O const* strip_ptr,
-            I const* col, V const* val)
-      : rows(rows), cols(cols), nnz(nnz), stored(stored), layout(layout), strip_ptr(strip_ptr),
-        col(col), val(val) {}
+  cmrs_view(unchecked_t, I rows_, I cols_, O nnz_, O stored_, cmrs_layout layout_,
+            O const* strip_ptr_, I const* col_, V const* val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), stored(stored_), layout(layout_),
+        strip_ptr(strip_ptr_), col(col_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + stored).
   cmrs_view(I rows, I cols, cmrs_layout layout, std::span<O const> strip_ptr,
             std::span<I const> col, std::span<V const> val) requires(S == space::host);
@@ -130,10 +130,10 @@ struct cmrs {
   cmrs() = default;
   /// Takes arrays over after checking every invariant.
   cmrs(I rows, I cols, cmrs_layout layout, array<O> strip_ptr, array<I> col, array<V> val);
-  cmrs(unchecked_t, I rows, I cols, O nnz, cmrs_layout layout, array<O> strip_ptr, array<I> col,
-       array<V> val)
-      : rows(rows), cols(cols), nnz(nnz), layout(layout), strip_ptr(std::move(strip_ptr)),
-        col(std::move(col)), val(std::move(val)) {}
+  cmrs(unchecked_t, I rows_, I cols_, O nnz_, cmrs_layout layout_, array<O> strip_ptr_,
+       array<I> col_, array<V> val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), layout(layout_), strip_ptr(std::move(strip_ptr_)),
+        col(std::move(col_)), val(std::move(val_)) {}
 
   static cmrs from_csr(csr_view<V, I, O> a, cmrs_options = {}, cpu const& where = {});
   /// In the arrays of a, which is left 0 by 0: beside them there are strip_ptr and, for each thread

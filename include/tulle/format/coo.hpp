@@ -35,8 +35,8 @@ struct coo_view {
   std::uint64_t serial = 0; ///< of the owner's pattern; 0: borrowed arrays
 
   coo_view() = default;
-  coo_view(unchecked_t, I rows, I cols, O nnz, I const* row, I const* col, V const* val)
-      : rows(rows), cols(cols), nnz(nnz), row(row), col(col), val(val) {}
+  coo_view(unchecked_t, I rows_, I cols_, O nnz_, I const* row_, I const* col_, V const* val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), row(row_), col(col_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(nnz).
   /// Arrays as csr_view takes them; one of them at least must have a size.
   template <std::integral R, std::integral C>
@@ -91,8 +91,9 @@ struct coo {
   coo() = default;
   /// Takes arrays over after checking every invariant.
   coo(I rows, I cols, array<I> row, array<I> col, array<V> val);
-  coo(unchecked_t, I rows, I cols, array<I> row, array<I> col, array<V> val)
-      : rows(rows), cols(cols), row(std::move(row)), col(std::move(col)), val(std::move(val)) {}
+  coo(unchecked_t, I rows_, I cols_, array<I> row_, array<I> col_, array<V> val_)
+      : rows(rows_), cols(cols_), row(std::move(row_)), col(std::move(col_)), val(std::move(val_)) {
+  }
 
   static coo from_csr(csr_view<V, I, O> a, coo_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const {

@@ -35,8 +35,8 @@ struct csc_view {
   std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   csc_view() = default;
-  csc_view(unchecked_t, I rows, I cols, O nnz, O const* col_ptr, I const* row, V const* val)
-      : rows(rows), cols(cols), nnz(nnz), col_ptr(col_ptr), row(row), val(val) {}
+  csc_view(unchecked_t, I rows_, I cols_, O nnz_, O const* col_ptr_, I const* row_, V const* val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), col_ptr(col_ptr_), row(row_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(cols + nnz).
   /// Arrays as csr_view takes them.
   template <std::integral R, std::integral C>
@@ -90,9 +90,9 @@ struct csc {
   csc() = default;
   /// Takes arrays over after checking every invariant.
   csc(I rows, I cols, array<O> col_ptr, array<I> row, array<V> val);
-  csc(unchecked_t, I rows, I cols, array<O> col_ptr, array<I> row, array<V> val)
-      : rows(rows), cols(cols), col_ptr(std::move(col_ptr)), row(std::move(row)),
-        val(std::move(val)) {}
+  csc(unchecked_t, I rows_, I cols_, array<O> col_ptr_, array<I> row_, array<V> val_)
+      : rows(rows_), cols(cols_), col_ptr(std::move(col_ptr_)), row(std::move(row_)),
+        val(std::move(val_)) {}
 
   static csc from_csr(csr_view<V, I, O> a, csc_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const {

@@ -55,8 +55,8 @@ struct csr_view {
   std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   csr_view() = default;
-  csr_view(unchecked_t, I rows, I cols, O nnz, O const* row_ptr, I const* col, V const* val)
-      : rows(rows), cols(cols), nnz(nnz), row_ptr(row_ptr), col(col), val(val) {}
+  csr_view(unchecked_t, I rows_, I cols_, O nnz_, O const* row_ptr_, I const* col_, V const* val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), row_ptr(row_ptr_), col(col_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz). An array is a
   /// container, a span, a C array or a pointer (row_ptr then says how many entries there are), and
   /// its integers may be of another type as wide: csr_from() copies others. A temporary is refused.
@@ -119,9 +119,9 @@ struct csr {
   csr() = default;
   /// Takes arrays over after checking every invariant.
   csr(I rows, I cols, array<O> row_ptr, array<I> col, array<V> val);
-  csr(unchecked_t, I rows, I cols, array<O> row_ptr, array<I> col, array<V> val)
-      : rows(rows), cols(cols), row_ptr(std::move(row_ptr)), col(std::move(col)),
-        val(std::move(val)) {}
+  csr(unchecked_t, I rows_, I cols_, array<O> row_ptr_, array<I> col_, array<V> val_)
+      : rows(rows_), cols(cols_), row_ptr(std::move(row_ptr_)), col(std::move(col_)),
+        val(std::move(val_)) {}
 
   static csr from_csr(csr_view<V, I, O> a, csr_options = {}, cpu const& where = {});
   csr to_csr(cpu const& where = {}) const { return detail::checked(*this, where).to_csr(where); }

@@ -59,12 +59,13 @@ struct csr5_view {
   std::uint64_t serial = 0;                 ///< of the owner's pattern; 0: borrowed arrays
 
   csr5_view() = default;
-  csr5_view(unchecked_t, I rows, I cols, O nnz, int omega, int sigma, O const* row_ptr,
-            tile_pointer const* tile_ptr, std::uint32_t const* tile_desc, O const* empty_offset_ptr,
-            O offsets, I const* empty_offset, I const* col, V const* val)
-      : rows(rows), cols(cols), nnz(nnz), omega(omega), sigma(sigma), offsets(offsets),
-        row_ptr(row_ptr), tile_ptr(tile_ptr), tile_desc(tile_desc),
-        empty_offset_ptr(empty_offset_ptr), empty_offset(empty_offset), col(col), val(val) {}
+  csr5_view(unchecked_t, I rows_, I cols_, O nnz_, int omega_, int sigma_, O const* row_ptr_,
+            tile_pointer const* tile_ptr_, std::uint32_t const* tile_desc_,
+            O const* empty_offset_ptr_, O offsets_, I const* empty_offset_, I const* col_,
+            V const* val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), omega(omega_), sigma(sigma_), offsets(offsets_),
+        row_ptr(row_ptr_), tile_ptr(tile_ptr_), tile_desc(tile_desc_),
+        empty_offset_ptr(empty_offset_ptr_), empty_offset(empty_offset_), col(col_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
   csr5_view(I rows, I cols, int omega, int sigma, std::span<O const> row_ptr,
             std::span<tile_pointer const> tile_ptr, std::span<std::uint32_t const> tile_desc,
@@ -147,13 +148,13 @@ struct csr5 {
   csr5(I rows, I cols, int omega, int sigma, array<O> row_ptr, array<tile_pointer> tile_ptr,
        array<std::uint32_t> tile_desc, array<O> empty_offset_ptr, array<I> empty_offset,
        array<I> col, array<V> val);
-  csr5(unchecked_t, I rows, I cols, int omega, int sigma, array<O> row_ptr,
-       array<tile_pointer> tile_ptr, array<std::uint32_t> tile_desc, array<O> empty_offset_ptr,
-       array<I> empty_offset, array<I> col, array<V> val)
-      : rows(rows), cols(cols), omega(omega), sigma(sigma), row_ptr(std::move(row_ptr)),
-        tile_ptr(std::move(tile_ptr)), tile_desc(std::move(tile_desc)),
-        empty_offset_ptr(std::move(empty_offset_ptr)), empty_offset(std::move(empty_offset)),
-        col(std::move(col)), val(std::move(val)) {}
+  csr5(unchecked_t, I rows_, I cols_, int omega_, int sigma_, array<O> row_ptr_,
+       array<tile_pointer> tile_ptr_, array<std::uint32_t> tile_desc_, array<O> empty_offset_ptr_,
+       array<I> empty_offset_, array<I> col_, array<V> val_)
+      : rows(rows_), cols(cols_), omega(omega_), sigma(sigma_), row_ptr(std::move(row_ptr_)),
+        tile_ptr(std::move(tile_ptr_)), tile_desc(std::move(tile_desc_)),
+        empty_offset_ptr(std::move(empty_offset_ptr_)), empty_offset(std::move(empty_offset_)),
+        col(std::move(col_)), val(std::move(val_)) {}
 
   static csr5 from_csr(csr_view<V, I, O> a, csr5_options o = {}, cpu const& where = {});
   /// Takes the arrays of a over and turns their tiles in place; a is left 0 x 0. Where a is not

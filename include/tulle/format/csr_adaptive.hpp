@@ -47,10 +47,10 @@ struct csr_adaptive_view {
   std::uint64_t serial = 0;     ///< of the owner's pattern; 0: borrowed arrays
 
   csr_adaptive_view() = default;
-  csr_adaptive_view(unchecked_t, csr_view<V, I, O, S> const& a, int entries, I blocks,
-                    I const* row_block)
-      : rows(a.rows), cols(a.cols), nnz(a.nnz), entries(entries), blocks(blocks),
-        row_ptr(a.row_ptr), row_block(row_block), col(a.col), val(a.val) {}
+  csr_adaptive_view(unchecked_t, csr_view<V, I, O, S> const& a, int entries_, I blocks_,
+                    I const* row_block_)
+      : rows(a.rows), cols(a.cols), nnz(a.nnz), entries(entries_), blocks(blocks_),
+        row_ptr(a.row_ptr), row_block(row_block_), col(a.col), val(a.val) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
   csr_adaptive_view(csr_view<V, I, O> const& a, int entries,
                     std::span<I const> row_block) requires(S == space::host);

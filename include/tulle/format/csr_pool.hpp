@@ -52,10 +52,10 @@ struct csr_pool_view {
   std::uint64_t serial = 0;    ///< of the owner's pattern; 0: borrowed arrays
 
   csr_pool_view() = default;
-  csr_pool_view(unchecked_t, I rows, I cols, O nnz, O places, int segments, I const* length,
-                O const* in_group, O const* begin, O const* end, I const* col, V const* val)
-      : rows(rows), cols(cols), nnz(nnz), places(places), segments(segments), length(length),
-        in_group(in_group), begin(begin), end(end), col(col), val(val) {}
+  csr_pool_view(unchecked_t, I rows_, I cols_, O nnz_, O places_, int segments_, I const* length_,
+                O const* in_group_, O const* begin_, O const* end_, I const* col_, V const* val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), places(places_), segments(segments_), length(length_),
+        in_group(in_group_), begin(begin_), end(end_), col(col_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + places).
   csr_pool_view(I rows, I cols, int segments, std::span<I const> length,
                 std::span<O const> in_group, std::span<O const> begin, std::span<O const> end,

@@ -75,19 +75,19 @@ struct dia_view {
            std::span<I const> stray_row, std::span<O const> stray_ptr, std::span<I const> stray_col,
            std::span<V const> stray_val, bool symmetric = false,
            std::span<O const> shared = {}) requires(S == space::host);
-  dia_view(unchecked_t, I rows, I cols, O nnz, std::int32_t block, std::span<I const> diagonal,
-           O const* block_ptr, std::span<V const> val, std::uint8_t const* mask,
-           std::span<I const> stray_row, O const* stray_ptr, std::span<I const> stray_col,
-           V const* stray_val, bool symmetric = false, std::span<O const> shared = {})
-      : rows(rows), cols(cols), nnz(nnz), block(block), symmetric(symmetric),
-        diagonals(static_cast<I>(diagonal.size())), stray_rows(static_cast<I>(stray_row.size())),
-        strays(static_cast<O>(stray_col.size())), stored(val.size()),
-        stretches(!shared.empty() ? shared.size()
-                  : block > 0     ? stored / static_cast<std::size_t>(block)
-                                  : 0),
-        diagonal(diagonal.data()), block_ptr(block_ptr), val(val.data()), mask(mask),
-        shared(shared.empty() ? nullptr : shared.data()), stray_row(stray_row.data()),
-        stray_ptr(stray_ptr), stray_col(stray_col.data()), stray_val(stray_val) {}
+  dia_view(unchecked_t, I rows_, I cols_, O nnz_, std::int32_t block_, std::span<I const> diagonal_,
+           O const* block_ptr_, std::span<V const> val_, std::uint8_t const* mask_,
+           std::span<I const> stray_row_, O const* stray_ptr_, std::span<I const> stray_col_,
+           V const* stray_val_, bool symmetric_ = false, std::span<O const> shared_ = {})
+      : rows(rows_), cols(cols_), nnz(nnz_), block(block_), symmetric(symmetric_),
+        diagonals(static_cast<I>(diagonal_.size())), stray_rows(static_cast<I>(stray_row_.size())),
+        strays(static_cast<O>(stray_col_.size())), stored(val_.size()),
+        stretches(!shared_.empty() ? shared_.size()
+                  : block_ > 0     ? stored / static_cast<std::size_t>(block_)
+                                   : 0),
+        diagonal(diagonal_.data()), block_ptr(block_ptr_), val(val_.data()), mask(mask_),
+        shared(shared_.empty() ? nullptr : shared_.data()), stray_row(stray_row_.data()),
+        stray_ptr(stray_ptr_), stray_col(stray_col_.data()), stray_val(stray_val_) {}
 
   std::size_t blocks() const {
     return detail::pieces(static_cast<std::size_t>(rows), static_cast<std::size_t>(block));

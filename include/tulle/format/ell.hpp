@@ -45,10 +45,10 @@ struct ell_view {
   std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   ell_view() = default;
-  ell_view(unchecked_t, I rows, I cols, O nnz, I width, std::size_t stride, I const* row_len,
-           I const* col, V const* val)
-      : rows(rows), cols(cols), nnz(nnz), width(width), stride(stride), row_len(row_len), col(col),
-        val(val) {}
+  ell_view(unchecked_t, I rows_, I cols_, O nnz_, I width_, std::size_t stride_, I const* row_len_,
+           I const* col_, V const* val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), width(width_), stride(stride_), row_len(row_len_),
+        col(col_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(width * stride).
   ell_view(I rows, I cols, I width, std::size_t stride, std::span<I const> row_len,
            std::span<I const> col, std::span<V const> val) requires(S == space::host);
@@ -92,10 +92,10 @@ struct ell {
   ell() = default;
   /// Takes arrays over after checking every invariant.
   ell(I rows, I cols, I width, std::size_t stride, array<I> row_len, array<I> col, array<V> val);
-  ell(unchecked_t, I rows, I cols, O nnz, I width, std::size_t stride, array<I> row_len,
-      array<I> col, array<V> val)
-      : rows(rows), cols(cols), nnz(nnz), width(width), stride(stride), row_len(std::move(row_len)),
-        col(std::move(col)), val(std::move(val)) {}
+  ell(unchecked_t, I rows_, I cols_, O nnz_, I width_, std::size_t stride_, array<I> row_len_,
+      array<I> col_, array<V> val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), width(width_), stride(stride_),
+        row_len(std::move(row_len_)), col(std::move(col_)), val(std::move(val_)) {}
 
   static ell from_csr(csr_view<V, I, O> a, ell_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const {

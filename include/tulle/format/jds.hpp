@@ -37,8 +37,8 @@ struct jds_view : detail::jds_base_view<V, I, O> {
   std::uint64_t serial = 0;    ///< of the owner's pattern; 0: borrowed arrays
 
   jds_view() = default;
-  jds_view(unchecked_t, I rows, I cols, O nnz, I longs, jds_arrays<V, I, O> const& a)
-      : base(rows, cols, nnz, longs, a), width(detail::lines_of<I>(a.diag_ptr)),
+  jds_view(unchecked_t, I rows_, I cols_, O nnz_, I longs_, jds_arrays<V, I, O> const& a)
+      : base(rows_, cols_, nnz_, longs_, a), width(detail::lines_of<I>(a.diag_ptr)),
         diag_ptr(detail::pointers_in(a.diag_ptr)) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
   jds_view(I rows, I cols, I longs, jds_arrays<V, I, O> const& a) requires(S == space::host);

@@ -46,8 +46,8 @@ struct jds_csr_view : detail::jds_base_view<V, I, O> {
   std::uint64_t serial = 0;       ///< of the owner's pattern; 0: borrowed arrays
 
   jds_csr_view() = default;
-  jds_csr_view(unchecked_t, I rows, I cols, O nnz, I longs, jds_arrays<V, I, O> const& a)
-      : base(rows, cols, nnz, longs, a), parts(detail::lines_of<I>(a.place_ptr)),
+  jds_csr_view(unchecked_t, I rows_, I cols_, O nnz_, I longs_, jds_arrays<V, I, O> const& a)
+      : base(rows_, cols_, nnz_, longs_, a), parts(detail::lines_of<I>(a.place_ptr)),
         diags(detail::lines_of<O>(a.diag_ptr)), place_ptr(detail::pointers_in(a.place_ptr)),
         section_ptr(detail::pointers_in(a.section_ptr)), diag_ptr(detail::pointers_in(a.diag_ptr)) {
   }

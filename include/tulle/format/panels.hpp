@@ -198,10 +198,10 @@ private:
 };
 
 template <class V, class I, class O, space S>
-panels_view<V, I, O, S>::panels_view(unchecked_t, I rows, I cols, int width, int lanes,
+panels_view<V, I, O, S>::panels_view(unchecked_t, I rows_, I cols_, int width_, int lanes_,
                                      panels_arrays<V, I, O> const& a)
-    : rows(rows), cols(cols), nnz(static_cast<O>(a.val.size())), width(width), lanes(lanes),
-      places(a.order.empty() ? static_cast<std::size_t>(cols) : a.order.size()),
+    : rows(rows_), cols(cols_), nnz(static_cast<O>(a.val.size())), width(width_), lanes(lanes_),
+      places(a.order.empty() ? static_cast<std::size_t>(cols_) : a.order.size()),
       groups(a.group_ptr.empty() ? 0 : a.group_ptr.size() - 1), tiles(a.tile_panel.size()),
       runs(a.run_len.size()), slots(a.row.size()), group_ptr(a.group_ptr.data()),
       group_tile(a.group_tile.data()), order(a.order.empty() ? nullptr : a.order.data()),

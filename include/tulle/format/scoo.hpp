@@ -41,10 +41,10 @@ struct scoo_view {
   std::uint64_t serial = 0;           ///< of the owner's pattern; 0: borrowed arrays
 
   scoo_view() = default;
-  scoo_view(unchecked_t, I rows, I cols, O nnz, int height, O const* slice_ptr,
-            std::uint16_t const* row, I const* col, V const* val)
-      : rows(rows), cols(cols), nnz(nnz), height(height), slice_ptr(slice_ptr), row(row), col(col),
-        val(val) {}
+  scoo_view(unchecked_t, I rows_, I cols_, O nnz_, int height_, O const* slice_ptr_,
+            std::uint16_t const* row_, I const* col_, V const* val_)
+      : rows(rows_), cols(cols_), nnz(nnz_), height(height_), slice_ptr(slice_ptr_), row(row_),
+        col(col_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz).
   scoo_view(I rows, I cols, int height, std::span<O const> slice_ptr,
             std::span<std::uint16_t const> row, std::span<I const> col,

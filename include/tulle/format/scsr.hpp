@@ -38,8 +38,8 @@ struct scsr_view {
   std::uint64_t serial = 0;   ///< of the owner's pattern; 0: borrowed arrays
 
   scsr_view() = default;
-  scsr_view(unchecked_t, I n, O nnz, O stored, O const* row_ptr, I const* col, V const* val)
-      : rows(n), cols(n), nnz(nnz), stored(stored), row_ptr(row_ptr), col(col), val(val) {}
+  scsr_view(unchecked_t, I n, O nnz_, O stored_, O const* row_ptr_, I const* col_, V const* val_)
+      : rows(n), cols(n), nnz(nnz_), stored(stored_), row_ptr(row_ptr_), col(col_), val(val_) {}
   /// Borrows the caller's arrays, of n rows and columns, after checking every invariant, once:
   /// O(n + stored).
   scsr_view(I n, std::span<O const> row_ptr, std::span<I const> col,
@@ -77,8 +77,8 @@ struct scsr {
 
   scsr() = default;
   /// Takes arrays of n rows and columns over after checking every invariant.
-  scsr(I n, array<O> row_ptr, array<I> col, array<V> val)
-      : rows(n), cols(n), row_ptr(std::move(row_ptr)), col(std::move(col)), val(std::move(val)) {
+  scsr(I n, array<O> row_ptr_, array<I> col_, array<V> val_)
+      : rows(n), cols(n), row_ptr(std::move(row_ptr_)), col(std::move(col_)), val(std::move(val_)) {
     nnz = checked().nnz;
   }
 

@@ -241,9 +241,9 @@ private:
 };
 
 template <class V, class I, class O, space S>
-sell_view<V, I, O, S>::sell_view(unchecked_t, I rows, I cols, O nnz, int chunk, int sigma,
-                                 sell_arrays<V, I, O> const& a, bool symmetric)
-    : rows(rows), cols(cols), nnz(nnz), chunk(chunk), sigma(sigma), symmetric(symmetric),
+sell_view<V, I, O, S>::sell_view(unchecked_t, I rows_, I cols_, O nnz_, int chunk_, int sigma_,
+                                 sell_arrays<V, I, O> const& a, bool symmetric_)
+    : rows(rows_), cols(cols_), nnz(nnz_), chunk(chunk_), sigma(sigma_), symmetric(symmetric_),
       longs(static_cast<I>(a.long_row.size())), stored(static_cast<O>(a.val.size())),
       col_size(static_cast<O>(a.col.size())), short_size(static_cast<O>(a.short_col.size())),
       mask_size(static_cast<O>(a.mask.size())), long_nnz(static_cast<O>(a.long_val.size())),

@@ -33,8 +33,8 @@ struct sparse_vector_view {
   V const* val = nullptr;   ///< nnz
 
   sparse_vector_view() = default;
-  sparse_vector_view(unchecked_t, I size, I nnz, I const* index, V const* val)
-      : size(size), nnz(nnz), index(index), val(val) {}
+  sparse_vector_view(unchecked_t, I size_, I nnz_, I const* index_, V const* val_)
+      : size(size_), nnz(nnz_), index(index_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(nnz).
   sparse_vector_view(I size, std::span<I const> index, std::span<V const> val);
 
@@ -60,12 +60,12 @@ struct mutable_sparse_vector_view {
   V* val = nullptr;         ///< nnz
 
   mutable_sparse_vector_view() = default;
-  mutable_sparse_vector_view(unchecked_t, I size, I nnz, I const* index, V* val)
-      : size(size), nnz(nnz), index(index), val(val) {}
+  mutable_sparse_vector_view(unchecked_t, I size_, I nnz_, I const* index_, V* val_)
+      : size(size_), nnz(nnz_), index(index_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(nnz).
-  mutable_sparse_vector_view(I size, std::span<I const> index, std::span<V> val)
-      : size(size), nnz(sparse_vector_view<V, I>(size, index, val).nnz), index(index.data()),
-        val(val.data()) {}
+  mutable_sparse_vector_view(I size_, std::span<I const> index_, std::span<V> val_)
+      : size(size_), nnz(sparse_vector_view<V, I>(size_, index_, val_).nnz), index(index_.data()),
+        val(val_.data()) {}
 
   operator sparse_vector_view<V, I>() const { return {unchecked, size, nnz, index, val}; }
 };
@@ -92,8 +92,8 @@ struct sparse_vector {
   sparse_vector() = default;
   /// Takes arrays over after checking every invariant.
   sparse_vector(I size, array<I> index, array<V> val);
-  sparse_vector(unchecked_t, I size, array<I> index, array<V> val)
-      : size(size), index(std::move(index)), val(std::move(val)) {}
+  sparse_vector(unchecked_t, I size_, array<I> index_, array<V> val_)
+      : size(size_), index(std::move(index_)), val(std::move(val_)) {}
 
   /// A copy of entries (index[k], val[k]).
   static sparse_vector from_entries(I size, std::span<I const> index, std::span<V const> val,

@@ -56,9 +56,9 @@ struct vbicrs_view : detail::bicrs_base_view<V, I, O> {
   std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   vbicrs_view() = default;
-  vbicrs_view(unchecked_t, I rows, I cols, O nnz, int block, int height,
+  vbicrs_view(unchecked_t, I rows_, I cols_, O nnz_, int block_, int height_,
               bicrs_block_arrays<V, I, O> const& a)
-      : base(rows, cols, nnz, block, a), height(height),
+      : base(rows_, cols_, nnz_, block_, a), height(height_),
         pattern(a.pattern.empty() ? nullptr : a.pattern.data()) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + slots).
   vbicrs_view(I rows, I cols, O nnz, int block, int height,

@@ -47,9 +47,9 @@ struct element {
   std::span<V const> values;
 
   element() = default;
-  element(detail::lent<I> rows, detail::lent<I> cols, detail::lent<V> values)
-      : rows(rows.data(), rows.size()), cols(cols.data(), cols.size()),
-        values(values.data(), values.size()) {}
+  element(detail::lent<I> rows_, detail::lent<I> cols_, detail::lent<V> values_)
+      : rows(rows_.data(), rows_.size()), cols(cols_.data(), cols_.size()),
+        values(values_.data(), values_.size()) {}
 };
 
 /// Elements that are copied as they come.

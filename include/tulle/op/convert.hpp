@@ -25,7 +25,7 @@ struct layout {
   std::string options; ///< "chunk=4:sigma=64"
 
   layout() = default;
-  layout(tulle::format f, std::string options = {}) : format(f), options(std::move(options)) {}
+  layout(tulle::format f, std::string options_ = {}) : format(f), options(std::move(options_)) {}
   /// Reads one; errc::unsupported lists the formats there are. Options are read by convert().
   static layout parse(std::string_view text);
 };

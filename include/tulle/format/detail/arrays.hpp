@@ -19,8 +19,8 @@ struct array_name {
   char const* text;
   bool follows_values;
 
-  constexpr array_name(char const* text, bool follows_values = false)
-      : text(text), follows_values(follows_values) {}
+  constexpr array_name(char const* text_, bool follows_values_ = false)
+      : text(text_), follows_values(follows_values_) {}
   constexpr operator char const*() const { return text; }
 };
 

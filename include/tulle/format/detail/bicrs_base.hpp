@@ -57,8 +57,8 @@ struct bicrs_base_view {
 
 protected:
   bicrs_base_view() = default;
-  bicrs_base_view(I rows, I cols, O nnz, int block, bicrs_block_arrays<V, I, O> const& a)
-      : rows(rows), cols(cols), nnz(nnz), block(block),
+  bicrs_base_view(I rows_, I cols_, O nnz_, int block_, bicrs_block_arrays<V, I, O> const& a)
+      : rows(rows_), cols(cols_), nnz(nnz_), block(block_),
         parts(a.part_row.empty() ? 0 : a.part_row.size() - 1), blocks(a.block_row.size()),
         stored(static_cast<O>(a.val.size())), jumps(static_cast<O>(a.row.size())),
         part_row(a.part_row.data()), part_block(a.part_block.data()), block_row(a.block_row.data()),

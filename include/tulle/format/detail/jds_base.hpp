@@ -93,8 +93,8 @@ struct jds_base_view {
 
 protected:
   jds_base_view() = default;
-  jds_base_view(I rows, I cols, O nnz, I longs, jds_arrays<V, I, O> const& a)
-      : rows(rows), cols(cols), nnz(nnz), longs(longs), stored(static_cast<O>(a.val.size())),
+  jds_base_view(I rows_, I cols_, O nnz_, I longs_, jds_arrays<V, I, O> const& a)
+      : rows(rows_), cols(cols_), nnz(nnz_), longs(longs_), stored(static_cast<O>(a.val.size())),
         rest(static_cast<O>(a.coo_val.size())), perm(a.perm.data()), col(a.col.data()),
         val(a.val.data()), coo_row(a.coo_row.data()), coo_col(a.coo_col.data()),
         coo_val(a.coo_val.data()) {}
