@@ -33,7 +33,7 @@ struct format_ops {
 /// What a format's options are.
 struct format_options {
   std::vector<std::string> (*variants)(); // what tests go through, the default first
-  char const* on_cuda;                    // what suits it there; empty: the default
+  char const* on_device;                  // what suits a GPU; empty: the default
 };
 
 template <class View>
@@ -52,10 +52,10 @@ constexpr format_ops make_ops() {
   static_assert(std::is_trivially_copyable_v<view>);
   format_ops f;
   f.from_csr = [](void const* a, std::string_view options, cpu const& where) -> any_matrix {
-    return owner::from_csr(*static_cast<csr_view<V, I, O> const*>(a),
-                           detail::parse_options<typename owner::options>(
-                               name(owner_traits<owner>::format), options),
-                           where);
+    return owner::from_csr(
+        *static_cast<csr_view<V, I, O> const*>(a),
+        detail::parse_options<typename owner::options>(name(owner_traits<owner>::format), options),
+        where);
   };
   f.to_csr = [](void const* a, cpu const& where) -> any_matrix {
     {
@@ -70,8 +70,8 @@ constexpr format_ops make_ops() {
   f.ref = [](void const* a) { return matrix_ref(*static_cast<view const*>(a)); };
   f.options_bytes = sizeof(typename owner::options);
   f.options = [](std::string_view text, void* to) {
-    new (to) typename owner::options(detail::parse_options<typename owner::options>(
-        name(owner_traits<owner>::format), text));
+    new (to) typename owner::options(
+        detail::parse_options<typename owner::options>(name(owner_traits<owner>::format), text));
   };
   return f;
 }
@@ -84,7 +84,7 @@ constexpr format_options make_options() {
                 [&](std::string_view options) { all.emplace_back(options); });
             return all;
           },
-          detail::options_on_cuda<Options>()};
+          detail::options_on_device<Options>()};
 }
 
 format_ops const& ops(format f, type_tag t);

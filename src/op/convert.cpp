@@ -27,7 +27,7 @@ std::vector<layout> layouts(format f) {
 }
 
 layout layout_for(format f, backend b) {
-  return {f, b == backend::cuda ? formats::options(f).on_cuda : ""};
+  return {f, space_of(b) == space::host ? "" : formats::options(f).on_device};
 }
 
 any_matrix convert(matrix_ref a, layout const& to, cpu const& where) {

@@ -178,7 +178,7 @@ struct bsell_options {
     f("sigma", sigma);
     f("limit", limit);
   }
-  static constexpr char const* on_cuda = "chunk=16:sigma=16384"; ///< a warp a slice
+  static constexpr char const* on_device = "chunk=16:sigma=16384"; ///< a warp a slice
   static constexpr char const* drawn = "rows=2:cols=2:chunk=2";
   static constexpr char const* variants[] = {
       "rows=2:cols=2",

@@ -115,7 +115,7 @@ struct csr5_options {
   static constexpr char const* variants[] = {"omega=4:sigma=4",  "omega=2:sigma=3",
                                              "omega=8:sigma=21", "omega=16:sigma=1",
                                              "omega=64:sigma=7", "omega=4:sigma=23"};
-  static constexpr char const* on_cuda = "omega=32"; ///< a warp a tile
+  static constexpr char const* on_device = "omega=32"; ///< a warp a tile
   static constexpr char const* drawn = "omega=2:sigma=3";
 
   template <class F>

@@ -73,7 +73,7 @@ struct jds_options {
   void fields(F&& f) {
     f("split", split);
   }
-  static constexpr char const* on_cuda = "split=8"; // one thread per row: no row may be long
+  static constexpr char const* on_device = "split=8"; // one thread per row: no row may be long
   static constexpr char const* variants[] = {"split=0", "split=1", "split=3"};
 };
 

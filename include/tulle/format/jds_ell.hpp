@@ -93,7 +93,7 @@ struct jds_ell_options {
     f("limit", limit);
   }
   static constexpr char const* drawn = "section=2";
-  static constexpr char const* on_cuda = "split=8"; // one thread per row: no row may be long
+  static constexpr char const* on_device = "split=8"; // one thread per row: no row may be long
   static constexpr char const* variants[] = {"section=1:split=0", "section=7:split=1",
                                              "section=4096"};
 };

@@ -147,7 +147,7 @@ struct panels_options {
   static constexpr char const* variants[] = {
       "width=1:lanes=1:piece=1", "width=16:height=24:hot=0", "width=65536:lanes=2:piece=3",
       "width=1024:height=1:lanes=64", "width=32:height=64:piece=2:hot=0"};
-  static constexpr char const* on_cuda = "width=8192:height=2048:lanes=32:piece=1";
+  static constexpr char const* on_device = "width=8192:height=2048:lanes=32:piece=1";
   static constexpr char const* drawn = "width=2:lanes=2";
 };
 

@@ -79,7 +79,7 @@ struct scoo_options {
   }
   static constexpr char const* variants[] = {"rows=1", "rows=3", "rows=4096"};
   static constexpr char const* drawn = "rows=2";
-  static constexpr char const* on_cuda = "rows=64";
+  static constexpr char const* on_device = "rows=64";
 };
 
 template <class V, class I = std::int32_t, class O = I>

@@ -171,7 +171,7 @@ struct sell_options {
     f("limit", limit);
     f("symmetric", symmetric);
   }
-  static constexpr char const* on_cuda = "chunk=32:sigma=1024"; ///< a warp a chunk
+  static constexpr char const* on_device = "chunk=32:sigma=1024"; ///< a warp a chunk
   static constexpr char const* drawn = "chunk=2:sigma=4";
   static constexpr char const* variants[] = {"chunk=1:sigma=1",
                                              "chunk=2:sigma=6:split=1",

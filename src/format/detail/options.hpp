@@ -60,11 +60,11 @@ Options parse_options(char const* format, std::string_view text) {
   return o;
 }
 
-/// What suits a GPU, where that is not the default: Options::on_cuda.
+/// What suits a GPU, where that is not the default: Options::on_device.
 template <class Options>
-constexpr char const* options_on_cuda() {
-  if constexpr (requires { Options::on_cuda; })
-    return Options::on_cuda;
+constexpr char const* options_on_device() {
+  if constexpr (requires { Options::on_device; })
+    return Options::on_device;
   else
     return "";
 }
@@ -73,8 +73,8 @@ constexpr char const* options_on_cuda() {
 template <class Options, class F>
 void for_each_variant(F&& f) {
   f(std::string_view());
-  if constexpr (requires { Options::on_cuda; })
-    f(std::string_view(Options::on_cuda));
+  if constexpr (requires { Options::on_device; })
+    f(std::string_view(Options::on_device));
   if constexpr (requires { Options::variants; })
     for (char const* const text : Options::variants)
       f(std::string_view(text));
