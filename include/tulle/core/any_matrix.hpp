@@ -32,11 +32,11 @@ struct matrix_ref {
         rows(static_cast<std::size_t>(v.rows)), cols(static_cast<std::size_t>(v.cols)),
         nnz(static_cast<std::size_t>(v.nnz)), space(view_traits<View>::space), view(&v),
         serial(v.serial) {}
-  /// It points at the view: give that a name.
+  /// Deleted: it would point at a temporary view. Give the view a name.
   template <class View>
   requires view_traits<View>::is_view explicit matrix_ref(View const&&) = delete;
 
-  /// The view inside, as in as<csr_view<double>>(); errc::unsupported where it is another.
+  /// The view inside, as in as<csr_view<double>>(); errc::unsupported if it is another.
   template <class View>
   requires view_traits<View>::is_view View const& as() const {
     View const none;

@@ -8,8 +8,8 @@
 #include <initializer_list>
 #include <type_traits>
 
-// Named, not included: <memory_resource> costs half a second in each file, and a pointer is all we
-// need here.
+// Declared, not included: <memory_resource> costs half a second per file, and only a pointer is
+// needed here.
 #ifdef __GLIBCXX__
 namespace std::pmr {
 class memory_resource;
@@ -20,12 +20,12 @@ class memory_resource;
 
 namespace tulle {
 
-/// The resource used where none is given: 64-byte aligned, on huge pages from 4 MiB up where the
+/// The resource used if none is given: 64-byte aligned, on huge pages from 4 MiB up where the
 /// system allows; up to 256 MiB of freed blocks are used again (core/recycling.hpp).
 std::pmr::memory_resource* default_memory() noexcept;
 
-// Of any type: an owner has many arrays, and what stands in each of their constructors is compiled
-// once for every format and type.
+// Independent of the type: constructors of owners would otherwise repeat this code for every format
+// and type.
 namespace detail {
 /// n elements of that size, or nullptr for none; `memory` is set where it is not. errc::overflow,
 /// errc::out_of_memory.
@@ -76,7 +76,7 @@ public:
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   std::size_t bytes() const noexcept { return size_ * sizeof(T); }
-  /// Of any integer, as of a pointer.
+  /// Takes any integer, as a pointer does.
   template <class K>
   T& operator[](K k) noexcept {
     return data_[k];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Devices, and memory on them. The library itself links nothing of any vendor's: modules that are
-/// loaded when they are first asked for do (docs/hack/add-a-backend.md).
+/// Devices, and memory on them. The library links no vendor's code. Modules do, which are loaded on
+/// first use (docs/hack/add-a-backend.md).
 #pragma once
 #include "tulle/core/narrow.hpp"
 #include "tulle/core/space.hpp"
@@ -29,9 +29,9 @@ std::string backend_state(backend b);
 
 namespace detail {
 
-/// Device memory that is owned. Without a resource of the caller's it comes from the stream's pool,
-/// or where it is large and the pool has none idle, from the driver. It goes back in the stream's
-/// order; so the stream must live as long. To a resource it goes back when the stream is done.
+/// Owned device memory. Without a resource of the caller it comes from the stream's pool or, if it
+/// is large and the pool has none idle, from the driver. It is released in the stream's order, so
+/// the stream must outlive it. A resource gets it back when the stream is done.
 class device_block {
 public:
   device_block() = default;
@@ -67,7 +67,7 @@ void device_set(void* to, unsigned char byte, std::size_t bytes, device const& w
 
 } // namespace detail
 
-/// Waits for what is on the stream; errc::backend where any of it failed.
+/// Waits for all work on the stream; errc::backend if any of it failed.
 void synchronize(device const& where = {});
 
 /// Measures what runs on a stream.
@@ -118,7 +118,7 @@ public:
   std::size_t size() const noexcept { return size_; }
   std::size_t bytes() const noexcept { return size_ * sizeof(T); }
 
-  /// All of it from or to host memory; waits until it is done.
+  /// Copies the whole array from or to host memory; waits until it is done.
   void copy_from(T const* host) { detail::device_copy(data(), host, bytes(), block_.where()); }
   void copy_to(T* host) const { detail::device_copy(host, data(), bytes(), block_.where()); }
 

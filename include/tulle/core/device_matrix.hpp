@@ -15,10 +15,10 @@ namespace detail {
 struct device_maker; // src/backend/device_result.hpp
 }
 
-/// A matrix_ref whose arrays are on a device, which its type says.
+/// A matrix_ref to arrays on a device.
 struct device_ref {
   matrix_ref matrix;
-  device where; ///< the policy of operations that are not told one
+  device where; ///< the policy of operations called without one
 
   explicit device_ref(matrix_ref const& m) : matrix(m), where(m.space) {}
   device_ref(matrix_ref const& m, device const& where_) : matrix(m), where(where_) {}
@@ -36,13 +36,13 @@ public:
   std::size_t cols() const noexcept { return ref_.cols; }
   std::size_t nnz() const noexcept { return ref_.nnz; }
   std::size_t bytes() const noexcept;
-  /// Where it was put.
+  /// The device that holds it.
   device const& where() const noexcept { return where_; }
   device_ref ref() const&;
   device_ref ref() const&& = delete; ///< it points into the matrix
 
-  /// The view inside, as in view<csr_view<double, int, int, space::cuda>>(); errc::unsupported
-  /// where it is another.
+  /// The view inside, as in view<csr_view<double, int, int, space::cuda>>(); errc::unsupported if
+  /// it is another.
   template <class View>
   requires view_traits<View>::is_view View view()
   const {
@@ -80,7 +80,7 @@ inline device_matrix upload(any_matrix const& a, device const& where = {}) {
   return upload(a.ref(), where);
 }
 
-/// As a csr in host memory: canonical, unless it is a csr already, which comes back as it is.
+/// As a csr in host memory. A csr comes back unchanged; other formats become canonical.
 any_matrix download(device_matrix const& a, cpu const& where = {});
 
 } // namespace tulle

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Raising errors without the weight of <string>: what the format headers and kernels' neighbours
-/// include.
+/// Raises errors without including <string>, for format headers and code next to kernels.
 #pragma once
 #include "tulle/version.hpp"
 

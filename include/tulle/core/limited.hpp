@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What keeps an operation within its workspace_limit, and makes one kind of error of all that
-/// fails for want of memory.
+/// Keeps an operation within its workspace_limit, and turns every failed allocation into
+/// errc::out_of_memory.
 #pragma once
 #include "tulle/core/where.hpp"
 
@@ -36,11 +36,11 @@ public:
   limited(limited const&) = delete;
   ~limited();
 
-  /// For conversions and other work that knows nothing of limits: memory that counts.
+  /// Memory that counts, for conversions and other work without limits of its own.
   cpu const& counted() const noexcept { return counted_; }
   /// Bytes that live now.
   std::size_t taken() const noexcept;
-  /// What they leave of the limit.
+  /// What is left of the limit.
   std::size_t left() const noexcept;
   /// The policy with that as its limit: for work that adapts to one. Its memory does not count.
   template <class Where>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What this machine has, and what of it is used.
+/// What this machine has, and what the library uses of it.
 #pragma once
 #include "tulle/version.hpp"
 
@@ -22,7 +22,7 @@ constexpr char const* name(isa i) {
 /// Whether this processor runs that set and this build has it.
 bool has(isa i) noexcept;
 /// The set that kernels use: TULLE_ISA if set, else the best for this processor. errc::unsupported
-/// for a TULLE_ISA that is no set, or that this processor does not run.
+/// if TULLE_ISA names no instruction set, or one that this processor lacks.
 isa active_isa();
 
 /// What `tulle devices` shows of the host.

@@ -110,7 +110,7 @@ inline std::vector<named_array> arrays(any_matrix const& a) {
 }
 std::vector<named_array> arrays(any_matrix&&) = delete; // they would dangle
 
-/// The one of that name; errc::unsupported lists the names there are.
+/// The array of that name; errc::unsupported lists the existing names.
 named_array array_of(matrix_ref const& a, std::string_view name);
 inline named_array array_of(any_matrix const& a, std::string_view name) {
   return array_of(a.ref(), name);

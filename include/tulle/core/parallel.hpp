@@ -12,8 +12,9 @@
 ///         y[i] = 2 * x[i];
 ///     });
 ///
-/// The threads are the library's own. They are started when a call first wants them, wait for work
-/// without spinning long, survive a fork, and are as many as the system gives.
+/// The threads belong to the library. They are started when a call first needs them and spin only
+/// briefly while they wait. After a fork the child starts its own. There are as many as the system
+/// allows.
 #pragma once
 #include <cstddef>
 #include <type_traits>
@@ -38,8 +39,8 @@ int threads_of(int asked);
 
 namespace detail {
 
-/// While one lives, 0 means so many threads to this thread: for what takes no policy, as validate()
-/// of most formats, within a call that has one.
+/// While an object lives, a request for 0 threads means `asked` threads in this thread: for
+/// functions without a policy, such as validate() of most formats, within a call that has one.
 class policy_threads {
 public:
   explicit policy_threads(int asked) noexcept;
@@ -70,8 +71,8 @@ private:
 /// errc::stopped where that is so.
 void check_stop();
 
-/// Entries and rows of a product that are worth a thread. Tests set it to 1, so that small matrices
-/// are shared as well.
+/// The number of entries and rows of a product that justifies one thread. Tests set it to 1, so
+/// that small matrices are shared as well.
 std::size_t work_per_thread() noexcept;
 void set_work_per_thread(std::size_t work) noexcept;
 
@@ -116,7 +117,7 @@ void parallel_each(std::size_t n, int parts, F&& f) {
   });
 }
 
-/// How many parts are worth it: one for each `grain` items of work, at least one, at most
+/// How many parts to make: one per `grain` items of work, at least one, at most
 /// threads_of(threads).
 inline int parts_for(std::size_t work, int threads, std::size_t grain = 1 << 15) {
   auto const most = static_cast<std::size_t>(threads_of(threads));

@@ -14,16 +14,16 @@ namespace detail {
 class plan_turn;
 }
 
-/// What every plan can say of itself. A plan is for one pattern and for one call at a time: a call
-/// that finds it in use by another thread throws errc::bad_structure. Threads that multiply at the
-/// same time need a plan each.
+/// What every plan reports. A plan is for one pattern and for one call at a time: a call that finds
+/// it in use by another thread throws errc::bad_structure. Threads that multiply at the same time
+/// need a plan each.
 class plan {
 public:
-  /// What making it cost.
+  /// The time that it took to make the plan.
   double seconds() const noexcept { return seconds_; }
-  /// What it keeps, workspace included.
+  /// The memory that it keeps, workspace included.
   std::size_t bytes() const noexcept { return workspace_.bytes() + on_device_.bytes(); }
-  /// Which road the operation takes: "cpu/avx512 csr rows, 2 threads".
+  /// What runs: "cpu/avx512 csr rows, 2 threads".
   std::string const& path() const noexcept { return path_; }
 
 protected:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Memory that is used again: a freed block of 128 KiB or more waits for the next request of about
-/// its size. Fresh pages cost more than what is written to them, so a loop that builds one matrix
-/// after another is to pay for them once.
+/// Memory that is reused: a freed block of 128 KiB or more is kept for the next request of about
+/// its size. Fresh pages cost more than writing to them, so a loop that builds one matrix after
+/// another should pay for them once.
 ///
 ///     tulle::recycling_memory kept;
 ///     for (...)
@@ -20,9 +20,9 @@ namespace tulle {
 
 class recycling_memory final : public std::pmr::memory_resource {
 public:
-  /// Keeps at most so many bytes; what waited longest goes first. Blocks have sizes of so many
-  /// kinds from one power of two to the next (1, 2, 4 and so on), so that requests of about one
-  /// size can take each other's; few where what is not written to takes no memory.
+  /// Keeps at most `most` bytes; the oldest block is released first. There are `kinds` block sizes
+  /// (1, 2, 4 and so on) from one power of two to the next, so that requests of about one size
+  /// share blocks; a few suffice if unwritten pages take no memory.
   explicit recycling_memory(std::size_t most = SIZE_MAX,
                             std::pmr::memory_resource* from = nullptr, // nullptr: default_memory()
                             std::size_t kinds = 8);
@@ -31,9 +31,9 @@ public:
   /// Everything taken from it must have been given back.
   ~recycling_memory() override { release(); }
 
-  /// Bytes that wait to be used again.
+  /// Bytes that are kept for reuse.
   std::size_t waiting() const;
-  /// Gives what waits back to where it came from.
+  /// Returns all kept blocks to the resource they came from.
   void release() noexcept;
   /// Held while the process forks, so that the child finds it whole.
   void lock() { mutex_.lock(); }

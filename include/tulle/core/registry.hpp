@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The formats as values: an enum, names, and a way from a type to its tag. All of it read off
-/// formats.def. Owners and views are only declared here: include the header of a format to use it,
-/// or "tulle/format/formats.hpp" for all of them.
+/// The formats as values: an enum, names, and a way from a type to its tag. All of it is generated
+/// from formats.def. Owners and views are only declared here: include the header of a format to use
+/// it, or "tulle/format/formats.hpp" for all of them.
 #pragma once
 #include "tulle/core/space.hpp"
 #include "tulle/core/types.hpp"
@@ -61,7 +61,7 @@ inline constexpr format_info infos[] = {
 
 } // namespace detail
 
-/// With internal ones.
+/// Internal formats included.
 inline constexpr std::size_t format_count = std::size(detail::infos);
 
 constexpr format_info const& info(format f) {
@@ -70,7 +70,7 @@ constexpr format_info const& info(format f) {
 constexpr char const* name(format f) {
   return info(f).name;
 }
-/// Whether a backend has a kernel of the format's own.
+/// Whether a backend has a kernel for this format.
 constexpr bool has_spmv(format f, backend b) {
   return (info(f).spmv & detail::word_of(b)) != 0;
 }
@@ -99,11 +99,11 @@ inline constexpr auto listed = [] {
 
 } // namespace detail
 
-/// The core shelf, then the literature's.
+/// The core formats, then those of the literature shelf.
 inline constexpr auto all_formats = detail::listed<detail::is_public>;
 inline constexpr auto core_formats = detail::listed<detail::is_core>;
 
-/// The format of that name; errc::unsupported lists those there are.
+/// The format of that name; errc::unsupported lists the existing ones.
 format format_of(std::string_view name);
 
 /// Whether a view type is one of ours, and which.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Numbers that tell patterns apart. Memory is used again, so an address does not.
+/// Numbers that identify patterns. An address cannot, because memory is reused.
 #pragma once
 #include <cstdint>
 #include <utility>
 
 namespace tulle::detail {
 
-/// One that no owner has had in this process; never 0.
+/// A number that no owner in this process has had; never 0.
 std::uint64_t new_serial() noexcept;
 
 /// An owner's number: new for each matrix that is made or copied, and moved with its arrays.

@@ -6,9 +6,9 @@
 ///     tulle::stop_scope const scope(stop.get_token());  // for the calls of this thread
 ///     auto c = tulle::spgemm(a, b);                     // throws errc::stopped soon after
 ///
-/// Holds for what makes a new matrix and may take long: spgemm in all forms, galerkin, convert,
-/// optimize, transpose, add and reading files, on the host. They leave their arguments as they
-/// were. Other calls run to their end, since they write to what is given.
+/// Applies to long calls that make a new matrix: spgemm in all forms, galerkin, convert, optimize,
+/// transpose, add and reading files, on the host. They leave their arguments as they were. Other
+/// calls run to their end, since they write to what is given.
 #pragma once
 #include <stop_token>
 #include <utility>

@@ -38,13 +38,13 @@ struct opencl {
   bool exact = true;                           ///< same bits on every run
 };
 
-/// One plain loop, one thread: what every kernel answers to.
+/// One plain loop on one thread: what every kernel is compared with.
 struct reference {
   std::pmr::memory_resource* memory = nullptr;
 };
 
-/// Any device, and how work is put on it: what cuda{} and opencl{} become for the parts of the
-/// library that serve all devices.
+/// Any device and its queue: cuda{} and opencl{} convert to it for the parts of the library that
+/// serve all devices.
 struct device {
   tulle::backend backend = tulle::backend::cuda;
   int number = -1;
@@ -54,7 +54,7 @@ struct device {
   bool exact = true;
 
   device() = default;
-  /// The usual one of a memory space that is not the host's.
+  /// The default device of a memory space other than the host's.
   explicit device(tulle::space s) : backend(backend_of(s)) {}
   device(cuda const& p)
       : backend(tulle::backend::cuda), number(p.device), queue(p.stream), memory(p.memory),
@@ -84,9 +84,9 @@ struct where {
   where(opencl const& p) : where(device(p)) {}
   where(reference const& p) : backend(tulle::backend::reference), threads(1), memory(p.memory) {}
 
-  /// For the part of an operation that runs on this machine whatever the backend is.
+  /// For the part of an operation that runs on the host, whatever the backend.
   cpu as_cpu() const { return {threads, memory, workspace_limit, exact}; }
-  /// Of a policy that names one.
+  /// The device of a policy that names one.
   device as_device() const {
     device d;
     d.backend = backend;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A matrix on a device that takes entries while it is used: the twin of dynamic_csr.
+/// A matrix on a device that accepts entries while it is in use: the counterpart of dynamic_csr.
 ///
 ///     tulle::device_dynamic_csr<double> a(rows, cols);          // or from_csr(view)
 ///     a.insert(row, col, val);                                  // spans, or arrays on the device
 ///     tulle::spmv(1.0, a, x, 0.0, y);                           // on the fragments as they lie
 ///     auto c = a.freeze();                                      // a csr of its arrays, not a copy
 ///
-/// The first segments of all rows are a csr without gaps, as from_csr and defragmenting leave them;
-/// their slack lies behind all of them, and entries that have no room there go to further segments,
-/// up to `segments` in all. Rows do not move: one that has no segment left defragments the matrix,
-/// and so do products when those with rows that have grown have cost as much as that does.
+/// The first segments of all rows are a csr without gaps, as from_csr and defragmenting leave them.
+/// Their slack follows after all of them, and entries that do not fit there go to further segments,
+/// up to `segments` in all. Rows do not move: a row without a free segment defragments the matrix,
+/// and so does a product once the extra cost of grown rows has reached the cost of defragmenting.
 ///
 /// A change is a batch of entries, made whole or not at all: what fails (an index out of range, the
 /// pool's limit, an allocation) leaves the matrix as it was. A batch is sorted by row first,
 /// stable, so that rows have their entries in the order they came, and products have the same bits
-/// on every run of the same calls: what a row has behind its first segment is a sum of its own.
-/// Batches run on the stream of options::where and wait for it once, until all that can fail is
-/// behind them: entries on the device are read in that stream's order. Products go on any stream,
-/// in their turn. Calls from several threads come one after the other.
+/// on every run of the same calls: the entries after the first segment of a row are summed
+/// separately. Batches run on the stream of options::where and wait for it once, until nothing can
+/// fail any more; entries on the device are read in that stream's order. Products may use any
+/// stream. Calls from several threads come one after the other.
 #pragma once
 #include "tulle/core/device.hpp"
 #include "tulle/dynamic/dynamic_csr.hpp"
@@ -26,18 +26,18 @@
 namespace tulle {
 
 struct device_dynamic_options {
-  /// Of all segments, of the first where it is no more than twice the entries; a row that has two
-  /// already at least doubles. No function.
+  /// Slack of all segments; of the first one only up to twice the entries. A row that has two
+  /// segments at least doubles. A function is not supported.
   dynamic_slack slack{};
   std::size_t width = 0; ///< places of each row, where the matrix begins without entries
   int segments = 8;      ///< of a row, 2 to 8
   on_duplicate duplicates = on_duplicate::keep;
   std::size_t limit = SIZE_MAX; ///< places of the pool
-  /// The pool is mapped: what it has stays where it is when it grows, and it grows by an eighth.
-  /// Its memory is the driver's, in pieces of 2 MiB, and not of where.memory.
+  /// The pool is mapped: it grows in place, by an eighth. Its memory comes from the driver in
+  /// pieces of 2 MiB, not from where.memory.
   bool mapped = false;
-  /// Of all changes. Memory that is not given comes from the stream's pool; the stream must live as
-  /// long as the matrix. Where `exact` is not wanted, entries of one row and batch may be stored in
+  /// For all changes. Without a resource, memory comes from the stream's pool; the stream must
+  /// outlive the matrix. With `exact = false`, entries of one row and batch may be stored in
   /// another order on every run.
   device where;
 };
@@ -83,7 +83,7 @@ public:
   /// A(row[k], col[k]) = val[k], for all k in order: the last one of a place stays.
   void assign(std::span<I const> row, std::span<I const> col, std::span<V const> val);
   void assign(there<I> row, there<I> col, there<V> val);
-  /// Takes entries out; those that are not there are none.
+  /// Removes the listed entries; missing ones are ignored.
   void erase(std::span<I const> row, std::span<I const> col);
   void erase(there<I> row, there<I> col);
   /// Row row[k] times factor[k], for all k in order.
@@ -92,15 +92,15 @@ public:
   /// A += B.
   void merge(csr_view<V, I, I> b);
   void merge(csr_there b);
-  /// A += B C, which may be what freeze() gave. Rows of the product are computed in the pool, and
-  /// stay there but for what their rows have room for; only where duplicates are to be combined
-  /// does it become a csr first. The same bits as spgemm's, and its workspace_limit.
+  /// A += B C; operands may be results of freeze(). Rows of the product are computed in the pool;
+  /// entries for which the row has room are moved there. With on_duplicate::combine the product
+  /// becomes a csr first. Same bits and same workspace_limit as spgemm.
   void add_product(csr_there b, csr_there c, spgemm_options how = {});
 
-  /// All rows in one segment each; always compact.
+  /// Puts each row into one segment; the result is always compact.
   void defragment(dynamic_defragment d = {});
   /// The matrix as a csr that borrows its arrays, until the next change: rows as stored, duplicates
-  /// mean their sum. No entry is copied where the matrix is compact, else it becomes so.
+  /// mean their sum. No entry is copied if the matrix is compact; otherwise it becomes so.
   csr_there freeze();
   /// Rows sorted, duplicates summed, in host memory. Defragments.
   csr<V, I, I> to_csr();
@@ -115,8 +115,8 @@ private:
   std::unique_ptr<state> state_;
 };
 
-/// y = alpha A x + beta y on the fragments as they lie, on where's stream, not waited for; a
-/// compact one goes by csr's kernel. The first product after a change counts the rows anew.
+/// y = alpha A x + beta y without a conversion, on where's stream, not waited for; a compact matrix
+/// uses csr's kernel. The first product after a change counts the rows again.
 template <class V, class I, space S>
 void spmv(device const& where, std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
           std::type_identity_t<vector_view<V const, S>> x, std::type_identity_t<V> beta,

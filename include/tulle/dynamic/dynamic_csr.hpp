@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Dynamic CSR: a matrix that takes entries while it is used. A row is a few segments of one pool,
-/// filled one after the other; the last ones have room to spare, so that most batches move nothing
-/// but themselves.
+/// Dynamic CSR: a matrix that accepts entries while it is in use. A row is a few segments of one
+/// pool, filled one after the other; the last segment has free places, so most batches move no
+/// existing entry.
 ///
 ///     1 . 2 .      length    2     1    1    ~4      ~4: four entries, beyond the first segment
 ///     . 3 . .      begin 0   0     4    6    8       end 0   4     6    8    11
@@ -12,12 +12,13 @@
 ///                  val       1 2 - -   3 -   4 -   5 6 7    8 -        - is room
 ///
 /// Good for   graphs that grow, assembly without knowing the pattern, fixed points by insertion.
-/// Bad for    patterns that stay: csr has no room between rows, and other formats no indices.
+/// Bad for    fixed patterns: csr has no free places between rows, and other formats store fewer
+/// indices.
 /// Space      (V + I) * places + I * (2 segments + 1) * rows, segments that no row has left out.
 /// From       King et al., Efficient SpMM using Dynamic-CSR on GPUs, sec. 3.1. Unlike the paper, a
 /// row that has run out of segments moves to one of its own, and the rest stays where it is; the
-/// pool grows by chunks; slack goes by the length of a row; and batches that come to a compact
-/// matrix stay apart from its rows until they are worth a pass over all of them.
+/// pool grows by chunks; slack depends on the length of a row; and batches inserted into a compact
+/// matrix are stored apart from its rows until they are worth a pass over all of them.
 ///
 /// A change is a batch of entries, made whole or not at all. Batches of several threads come one
 /// after the other; spmv, at(), to_csr() and snapshot() see whole batches only. What fails (an
@@ -51,7 +52,7 @@ struct dynamic_slack {
   std::size_t (*function)(std::size_t length) = nullptr;
 };
 
-/// What becomes of entries of one place; all of them mean their sum.
+/// How several entries of one place are stored. They always mean their sum.
 enum class on_duplicate : std::uint8_t {
   keep,             ///< one more entry: the fastest
   at_defragmenting, ///< one more entry, until the matrix is defragmented
@@ -64,9 +65,9 @@ struct dynamic_options {
   int segments = 4;            ///< of a row, at most 8; one that needs more moves
   std::size_t move_below = 32; ///< entries of a row that moves instead of getting one more segment
   on_duplicate duplicates = on_duplicate::keep;
-  /// Rows lie in the pool, and products go over them, in the order of their lengths, but for an
-  /// eighth of those that have changed; a compact matrix has no such order until it is
-  /// defragmented. For rows of few and many lengths that change seldom.
+  /// Rows are stored and multiplied in the order of their lengths, except for up to an eighth of
+  /// them that have changed; a compact matrix has no such order until it is defragmented. For rows
+  /// of mixed lengths that change seldom.
   bool by_length = false;
   /// If the matrix is compact, a batch that inserts at least this many entries stays pending: its
   /// entries are stored apart, sorted by row. When the pending entries exceed 1/50 of the matrix
@@ -74,11 +75,12 @@ struct dynamic_options {
   /// Products run csr's kernel and then add the pending entries. Disabled if 0, or if `width`,
   /// `by_length`, a slack other than by length or on_duplicate::combine is set.
   std::size_t pending_from = 256;
-  /// Places that rows have left, over entries, from which a batch defragments first; 0: never.
+  /// Abandoned places relative to entries from which a batch first defragments the matrix; 0:
+  /// never.
   double waste = .5;
   std::size_t limit = SIZE_MAX; ///< places of the pool
-  /// Threads and memory of all changes. Its workspace_limit is of all bytes that one change
-  /// allocates at once, those included that the matrix keeps.
+  /// Threads and memory of all changes. Its workspace_limit bounds all bytes that one change
+  /// allocates at once, including those that the matrix keeps.
   cpu where;
 };
 
@@ -92,14 +94,15 @@ struct dynamic_defragment {
 struct dynamic_shape {
   std::size_t entries = 0; ///< stored, duplicates counted one by one
   std::size_t places = 0;  ///< of the pool, used or not
-  std::size_t left = 0;    ///< places that rows have left
+  std::size_t left = 0;    ///< abandoned places
   std::size_t chunks = 0;  ///< of the pool
   std::size_t bytes = 0;
   std::size_t pending = 0; ///< inserted entries that are stored apart from their rows
   bool compact = false;    ///< rows follow one another without room: freeze() copies no entry
 };
 
-/// The matrix as it was when this was made; later batches do not show. Copies share their arrays.
+/// The matrix as it was when this was made; later batches are not visible. Copies share their
+/// arrays.
 template <class V, class I = std::int32_t>
 class dynamic_snapshot {
 public:
@@ -173,9 +176,10 @@ public:
   void scale_rows(std::span<I const> row, std::span<V const> factor);
   /// A += B.
   void merge(csr_view<V, I, I> b);
-  /// A += B C, which may be of a snapshot of A. Rows of the product are computed where they stay,
-  /// behind what the row has, while readers go on; only where duplicates are to be combined does it
-  /// become a csr first, and by global_esc. The same bits as spgemm's, and its workspace_limit.
+  /// A += B C; operands may be of a snapshot of A. Rows of the product are computed in their final
+  /// place, after the entries of the row, while readers continue. With on_duplicate::combine or the
+  /// method global_esc the product becomes a csr first. Same bits and same workspace_limit as
+  /// spgemm.
   void add_product(csr_view<V, I, I> b, csr_view<V, I, I> c, spgemm_options how = {});
 
   void insert(I i, I j, V v) { insert({&i, 1}, {&j, 1}, {&v, 1}); }
@@ -183,34 +187,34 @@ public:
   void erase(I i, I j) { erase({&i, 1}, {&j, 1}); }
   void scale_rows(I i, V factor) { scale_rows({&i, 1}, {&factor, 1}); }
 
-  /// Another size: entries outside of it are dropped, rows and columns beyond the old ones are
-  /// empty. Appending rows copies their tables, O(rows), and appending columns nothing; all else
-  /// copies the entries that stay. Snapshots keep the size that they had.
+  /// Changes the size: entries outside are dropped, new rows and columns are empty. Appending rows
+  /// copies their tables, O(rows), and appending columns copies nothing; all else copies the
+  /// remaining entries. Snapshots keep their size.
   void resize(I rows, I cols);
 
-  /// All rows in one segment each. Readers go on meanwhile.
+  /// Puts each row into one segment. Readers continue meanwhile.
   void defragment(dynamic_defragment d = {});
-  /// The same by a thread of its own; wait() waits for it, and throws what it threw. Of two at a
-  /// time the second waits. Where no thread can be made it is done before this returns.
+  /// The same in a background thread; wait() waits for it and rethrows its exception. A second call
+  /// waits for the first. If no thread can be created, it is done before this returns.
   void defragment_in_background(dynamic_defragment d = {});
   void wait();
 
   /// The sum of the entries at (i, j); 0 where there is none. O(length of the row).
   V at(I i, I j) const;
   csr<V, I, I> to_csr() const; ///< rows sorted, duplicates summed
-  /// O(rows). While one is there, changes in place (all but inserting separate entries) copy the
-  /// matrix once.
+  /// O(rows). While a snapshot exists, the first change in place (anything but inserting separate
+  /// entries) copies the matrix.
   dynamic_snapshot<V, I> snapshot() const;
-  /// A compact snapshot: no entry is copied where the matrix is compact, else it becomes so.
+  /// A compact snapshot. No entry is copied if the matrix is compact; otherwise it becomes so.
   dynamic_snapshot<V, I> freeze();
 
-  /// A file that load() reads: written beside its place and renamed, so that whatever happens, the
-  /// old one or the new one is there, whole. errc::io.
+  /// Writes a file for load(). It is written next to its final name and renamed, so that either the
+  /// old or the new file is complete, whatever happens. errc::io.
   void save(std::string const& path) const;
   static dynamic_csr load(std::string const& path, options const& o = {});
 
-  /// Throws errc::bad_structure naming what does not hold: segments that overlap, rows longer than
-  /// their segments, columns out of range, sums that do not add up.
+  /// Throws errc::bad_structure naming the broken invariant: segments that overlap, rows longer
+  /// than their segments, columns out of range, sums that do not add up.
   void validate() const;
 
   struct state;
@@ -221,7 +225,7 @@ private:
   std::unique_ptr<state> state_;
 };
 
-/// y = alpha A x + beta y on the fragments as they lie; a compact one goes by csr's kernel.
+/// y = alpha A x + beta y without a conversion; a compact matrix uses csr's kernel.
 template <class V, class I>
 void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> const& a,
           std::type_identity_t<vector_view<V const>> x, std::type_identity_t<V> beta,

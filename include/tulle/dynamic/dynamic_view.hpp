@@ -11,7 +11,7 @@
 namespace tulle {
 
 inline constexpr int most_segments = 8;
-// Rows whose entries are counted together, so that work is dealt by entries without a pass over
+// Rows whose entries are counted together, so that work is divided by entries without a pass over
 // all rows. Other numbers have not been measured.
 inline constexpr std::int64_t group_rows = 256;
 
@@ -38,7 +38,7 @@ struct dynamic_view {
   O const* in_group = nullptr; ///< entries of each group of rows
   O const* row_ptr = nullptr;  ///< of a compact one; else null
   O const* begin[most_segments] = {}; ///< places; null: no row has that many, or all by row_ptr
-  O const* end[most_segments] = {};   ///< a segment that a row has not is empty
+  O const* end[most_segments] = {};   ///< a missing segment of a row is empty
   dynamic_page<V, I> const* pages = nullptr;
   /// Pending entries of a compact matrix, sorted by row; they follow all other entries of their
   /// row. The spmv kernels do not read them.

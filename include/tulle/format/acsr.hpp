@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// ACSR, adaptive CSR: csr as it is, and its rows in bins by length: those of up to 2 entries, of
-/// up to 4, of up to 8, and so on.
+/// ACSR, adaptive CSR: csr, and lists of its rows in bins by length: rows of up to 2 entries, of up
+/// to 4, of up to 8, and so on.
 ///
 ///     1 . 2 .      row_ptr   0     2   3   4       7
 ///     . 3 . .      col       0 2   1   3   0 1 2
@@ -9,9 +9,9 @@
 ///     5 6 7 .      bin_ptr   0       3   4
 ///                  bin_row   0 1 2   3
 ///
-/// Good for   rows of very different lengths: each gets the kernel for its length, and csr is left
-/// as it is.
-/// Bad for    rows of one length: the list of rows says nothing and is read all the same.
+/// Good for   rows of very different lengths: each gets a kernel for its length, and the csr arrays
+/// stay as they are.
+/// Bad for    rows of one length: the list of rows is read and gains nothing.
 /// Space      (V + I) * nnz + (O + I) * rows, and a few words.
 /// From       Liu, thesis 2015, sec. 5.4.7; Ashari et al., SC 2014. Unlike theirs, rows of any
 /// length are shared out by the lengths of their bin: no launches from the device.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// BCCOO, blocked compressed coo: the blocks of bcoo, and one bit each instead of their block rows,
-/// set where the block row goes on and clear at its last block. For each 64 of them there is how
-/// many block rows have ended before, so that a product may begin anywhere.
+/// BCCOO, blocked compressed coo: the blocks of bcoo, with one bit per block instead of its block
+/// row: set if the block row continues, clear at its last block. For every 64 blocks the number of
+/// block rows that ended before is stored, so that a product can begin anywhere.
 ///
 ///     1 . 2 .      height 2       flag        5        one bit per block: 10 10
 ///     . 3 . .      width 2        before      0
@@ -12,7 +12,7 @@
 ///
 /// Where block rows are empty, block_row names those that are not, once each.
 ///
-/// Good for   matrices from several unknowns per node: even less than bcsr moves.
+/// Good for   several unknowns per node: a product moves even less than with bcsr.
 /// Bad for    scattered entries, as bcsr; then 1 x 1, with 4 bytes less per row than csr.
 /// Space      (V * height * width + I) * blocks + (8 + I) / 64 * blocks; with empty block rows, I
 /// for each of the others; where there are holes, a bit for each slot, which a product reads only

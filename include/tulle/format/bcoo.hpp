@@ -8,7 +8,7 @@
 ///     . . . 4                     val         1 0 0 3  2 0 0 0  0 0 5 6  0 4 7 0
 ///     5 6 7 .                     pattern     27673    one bit per slot: 1001 1000 0011 0110
 ///
-/// Good for   blocks in few block rows; work in equal shares without a search.
+/// Good for   blocks in few block rows; equal shares of work without a search.
 /// Bad for    blocks of few slots: two indices each, where bcsr has one.
 /// Space      (V * height * width + 2 I) * blocks; where there are holes, a bit for each slot,
 /// which a product reads only to explain a NaN.
@@ -19,7 +19,7 @@
 /// Invariants (validate() checks all of them)
 ///   1 <= height, width <= 8
 ///   0 <= block_row[b] * height < rows, 0 <= block_col[b] * width < cols
-///   blocks ascend by block row, then by block column: none is there twice
+///   blocks ascend by block row, then by block column, without duplicates
 ///   val: row by row within a block, height * width * blocks; 0 in holes
 ///   pattern: bit s is slot s of val, word by word from the lowest, nnz of them set; empty where
 ///   there is no hole; no slot outside the matrix is set, no bit beyond the last slot

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// BCSR, blocked csr: dense blocks of height x width, one column index a block. Blocks begin at
-/// multiples of height and width; what a block covers and the matrix does not store is a hole.
+/// BCSR, blocked csr: dense blocks of height x width with one column index per block. Blocks begin
+/// at multiples of height and width; a slot without an entry is a hole.
 ///
 ///     1 . 2 .      height 2       block_ptr   0                 2                 4
 ///     . 3 . .      width 2        block_col   0        1        0        1
 ///     . . . 4                     val         1 0 0 3  2 0 0 0  0 0 5 6  0 4 7 0
-///     5 6 7 .                     pattern     27673    a bit a slot: 1001 1000 0011 0110
+///     5 6 7 .                     pattern     27673    one bit per slot: 1001 1000 0011 0110
 ///
-/// A matrix that equals its transpose may be stored `symmetric`, in square blocks: those on the
-/// diagonal, which are whole, and those below it, each of which stands for two.
+/// A matrix that equals its transpose may be stored `symmetric`, in square blocks: whole blocks on
+/// the diagonal, and blocks below it that stand for two each.
 ///
-/// Good for   matrices from several unknowns a node (fem, cfd): little more than values move.
+/// Good for   several unknowns per node (fem, cfd): a product moves little more than the values.
 /// Bad for    scattered entries: holes cost as much as entries; then 1 x 1, which is csr.
 /// Space      (V * height * width + I) * blocks + O * (rows / height + 1); where there are holes, a
 /// bit for each slot, which a product reads only to explain a NaN.
 /// From       Im & Yelick, SPARSITY, ICCS 2001; Liu, thesis 2015, sec. 5.4.4.
 ///
 /// A height or width of 0 is chosen, as in SPARSITY, by the fill that a sample shows: block rows at
-/// 2 to 16 places spread over the matrix, 24 rows at each, at most 32 blocks of a block row. From
-/// slots an entry follow the bytes an entry that a product moves; of all shapes up to 8 x 8 the
-/// one of least bytes is taken, if they are a twentieth less than those of 1 x 1. Where the sample
-/// misled and all blocks take more than csr, it is 1 x 1 after all.
+/// 2 to 16 places spread over the matrix, 24 rows at each, at most 32 blocks of a block row. The
+/// fill gives the bytes per entry that a product moves. Of all shapes up to 8 x 8 the one with the
+/// fewest bytes is taken, if it saves a twentieth over 1 x 1. If the sample misled and all blocks
+/// take more than csr, 1 x 1 is used.
 ///
 /// Invariants (validate() checks all of them)
 ///   1 <= height, width <= 8
@@ -51,10 +51,10 @@ struct bcsr_view {
   int width = 1;
   bool symmetric = false; ///< blocks below the diagonal stand for those above it
   O blocks = 0;
-  O const* block_ptr = nullptr;           ///< one for each block row, and one
+  O const* block_ptr = nullptr;           ///< block rows + 1
   I const* block_col = nullptr;           ///< blocks; in units of width
   V const* val = nullptr;                 ///< blocks * height * width
-  std::uint64_t const* pattern = nullptr; ///< a bit a slot; null: no holes
+  std::uint64_t const* pattern = nullptr; ///< one bit per slot; null: no holes
   std::uint64_t serial = 0;               ///< of the owner's pattern; 0: borrowed arrays
 
   bcsr_view() = default;
@@ -97,7 +97,7 @@ struct bcsr_options {
   int rows = 0;           ///< of a block, 1 to 8; 0: chosen
   int cols = 0;           ///< of a block, 1 to 8; 0: chosen
   double limit = 8;       ///< times the bytes of csr; more is refused
-  bool symmetric = false; ///< one of each two blocks that mirror each other, else refused
+  bool symmetric = false; ///< store one of two mirrored blocks; refused if not symmetric
 
   template <class F>
   void fields(F&& f) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// BICRS, bi-directional incremental csr: entries along a curve, a column as its distance from the
-/// one before; where the row changes as well, that distance is larger by the number of columns, and
-/// the next of `row` says by how much it does.
+/// BICRS, bi-directional incremental csr: entries along a curve, each column stored as the distance
+/// from the previous one. If the row changes too, the distance is increased by the number of
+/// columns, and the next element of `row` is the distance between the rows.
 ///
 ///     1 . 2 .      block = 2     part_row    0               4
 ///     . 3 . .                    part_ptr    0               7
@@ -11,12 +11,12 @@
 ///                                col         0 1  3 5   5  5 3
 ///                                val         5 6  1 3   2  4 7
 ///
-/// Rows come in parts, which begin anew: row and column of the first entry are themselves, rows
-/// being counted from the first of the part. In a part entries lie in blocks of so many rows and
-/// columns along the Hilbert curve, row by row in a block; with a block of 0 there is one block.
+/// Rows are divided into parts. The first entry of a part has its own row, counted from the first
+/// of the part, and column instead of distances. In a part, entries lie in blocks of `block` rows
+/// and columns along the Hilbert curve, row by row in a block; block 0 means one block.
 ///
-/// Good for   reading how cbicrs and vbicrs work; few rows with entries among many without.
-/// Bad for    speed: each column waits for the one before, and it is as large as in csr.
+/// Good for   understanding cbicrs and vbicrs; matrices whose rows are mostly empty.
+/// Bad for    speed: each column depends on the previous one, and takes as many bytes as in csr.
 /// Space      (V + I) * nnz + I * jumps + (I + 2 O) * (parts + 1); jumps: at most one per row
 /// and block.
 /// From       Yzelman & Bisseling, ECMI 2010; Yzelman, vectorised BICRS, sec. I-B to II.
@@ -34,7 +34,7 @@
 
 namespace tulle {
 
-/// The arrays of bicrs, as a caller has them.
+/// The arrays of bicrs, as the caller provides them.
 template <class V, class I, class O>
 struct bicrs_arrays {
   std::span<I const> part_row;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// BRC, blocked rows and columns: rows by length, the longest first, `chunk` of them at a time;
+/// BRC, blocked rows and columns: rows sorted by length, the longest first, `chunk` at a time;
 /// their entries in blocks of up to `width` each, column by column and padded to the first row.
-/// First the blocks with the first entries of all rows, then those with the next ones of rows that
-/// go on.
+/// Blocks with the first entries of all rows come first, then blocks with the next entries of
+/// longer rows.
 ///
 ///     1 . 2 .      chunk = 2     perm         3 0       1 2
 ///     . 3 . .      width = 2     len          3 2       1 1
@@ -14,7 +14,8 @@
 ///                                val          5 1 6 2   3 4   7
 ///
 /// Good for   rows of any lengths, one lane per row: blocks are alike, and a long row has many.
-/// Bad for    rows whose neighbours matter: sorting takes them apart, and x is read in no order.
+/// Bad for    neighbouring rows with similar columns: sorting separates them, and x is read in no
+/// order.
 /// Space      (V + I) * stored + 2 I * rows + O * blocks; a level pads no more than one chunk by
 /// `width`, so that stored is at most nnz + chunk * (longest row + width).
 /// From       Liu, thesis 2015, sec. 5.4.6; Ashari, Sedaghati, Eisenlohr & Sadayappan, ICS 2014.

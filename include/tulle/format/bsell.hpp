@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// BSELL, bcsr in slices: block rows in slices of C, whose blocks lie side by side, so that lanes
-/// next to each other read values next to each other; within windows of sigma block rows the
-/// longest come first.
+/// BSELL, bcsr in slices: block rows in slices of C, whose blocks are interleaved so that
+/// neighbouring lanes read neighbouring values; within windows of sigma block rows the longest come
+/// first.
 ///
 ///     1 . 2 .      height 2, width 2     len         2 2
 ///     . 3 . .      chunk = 2: one slice  slice_ptr   0                 4
 ///     . . . 4      of both block rows    base        0
 ///     5 6 7 .                            short_col   0 0 1 1
 ///                                        val         1 0 2 0  0 0 0 4  0 5 0 7  3 6 0 0
-///                                        pattern     25033    a bit a slot: 1001 0011 1000 0110
+///                                        pattern     25033   one bit per slot: 1001 0011 1000 0110
 ///
-/// A slice is as long as its longest block row, rounded up to an even number of blocks. It goes by
-/// fours of blocks, two lanes a block row: block k of row r is one of two that lane k % 4 / 2 * C +
-/// r has, and their values lie in pairs, pair by pair lane after lane. Two blocks that are left
-/// over have a lane each, and values lie one by one, lane after lane, as in the picture.
+/// A slice is as long as its longest block row, rounded up to an even number of blocks. Blocks are
+/// taken in fours by two lanes per block row: block k of row r is one of two of lane k % 4 / 2 * C
+/// + r, and their values are stored in pairs, lane after lane. Two blocks that are left over have
+/// one lane each, and their values are stored singly, lane after lane, as in the picture.
 ///
-/// Good for   what suits bcsr, on a GPU: it reads blocks without a stop.
-/// Bad for    what does not suit bcsr; block rows of wild lengths within a window.
+/// Good for   what suits bcsr, on a GPU: blocks are read without gaps.
+/// Bad for    what does not suit bcsr; very different block row lengths within a window.
 /// Space      (V * height * width + 2 or I) * stored blocks + I * block rows, I more where rows are
 /// sorted; where there are holes, a bit for each slot.
 /// From       Choi, Singh & Vuduc, PPoPP 2010 (blocked ELLPACK); Kreutzer et al., SIAM J. Sci.
 /// Comput. 36(5), 2014.
 ///
 /// Blocks are those of bcsr, and chosen as there. Slices of a sorted matrix go from the longest to
-/// the shortest, but for the last where it is not whole: the last to be taken are the least work.
+/// the shortest, except for an incomplete last one, so that the last to be taken are the least
+/// work.
 ///
 /// Invariants (validate() checks all of them)
 ///   1 <= height, width <= 8; chunk is a power of two up to 64
 ///   perm names each block row once; none: block rows in order
 ///   slice_ptr[0] == 0; a slice has chunk times its longest len, rounded up to even, of blocks
 ///   block columns lie in the matrix and ascend within a block row; either all in full (col), or as
-///   16 bits past a base a slice (short_col)
+///   16 bits relative to one base per slice (short_col)
 ///   padding: column 0, values and bits 0
 ///   pattern: height * width bits for each block in the order of columns, row by row, nnz of them
 ///   set; empty where no block has a hole; val is 0 in holes; no bit outside the matrix
@@ -43,7 +44,7 @@
 
 namespace tulle {
 
-/// The arrays of bsell, as a caller has them.
+/// The arrays of bsell, as the caller provides them.
 template <class V, class I, class O>
 struct bsell_arrays {
   std::span<I const> perm, len;
@@ -178,7 +179,7 @@ struct bsell_options {
     f("sigma", sigma);
     f("limit", limit);
   }
-  static constexpr char const* on_device = "chunk=16:sigma=16384"; ///< a warp a slice
+  static constexpr char const* on_device = "chunk=16:sigma=16384"; ///< one warp per slice
   static constexpr char const* drawn = "rows=2:cols=2:chunk=2";
   static constexpr char const* variants[] = {
       "rows=2:cols=2",

@@ -13,18 +13,19 @@
 ///                                col          0 1  0 3  0    1 1
 ///                                val          5 6  1 3  2    4 7
 ///
-/// Within a block entries go row by row. A column is the distance from the one before, larger by
-/// `block` where the row changes, and then the next of `row` says by how much it does; row and
-/// column of the first entry are themselves. Rows come in parts, each with blocks of its own.
+/// Within a block entries go row by row. A column is the distance from the previous one, increased
+/// by `block` if the row changes; the next element of `row` is then the distance between the rows.
+/// The first entry of a block has its own row and column instead. Rows are divided into parts, each
+/// with its own blocks.
 ///
 /// Good for   rows of many entries near each other: fem, bands. A column is 2 bytes, not 4.
-/// Bad for    entries all over: few of a row fall in one block; a very long row, which one thread
-/// has to itself.
+/// Bad for    scattered entries, few of which share a row of a block; a very long row, which one
+/// thread multiplies alone.
 /// Space      (V + 2) * nnz + 2 * jumps + 2 (I + O) * blocks + (I + O) * parts; a jump is a row of
 /// a block that has entries.
 /// From       Yzelman & Roose, IEEE Trans. Parallel Distrib. Syst. 25(1), 2014; Yzelman, vectorised
 /// BICRS, sec. II. Unlike there, blocks are named by row and column, not by a bicrs of blocks, and
-/// there are as many parts as the matrix wants, not as there are threads.
+/// the number of parts follows from the matrix, not from the number of threads.
 ///
 /// Invariants (validate() checks all of them)
 ///   block is a power of two up to 16384

@@ -136,8 +136,8 @@ struct cmrs {
         col(std::move(col_)), val(std::move(val_)) {}
 
   static cmrs from_csr(csr_view<V, I, O> a, cmrs_options = {}, cpu const& where = {});
-  /// In the arrays of a, which is left 0 by 0: beside them there are strip_ptr and, for each thread
-  /// that sorts, room for two strips. A padded layout needs arrays of its own.
+  /// Converts in the arrays of a, which is left 0 x 0. More memory is needed for strip_ptr and, per
+  /// sorting thread, for two strips. A padded layout needs its own arrays.
   static cmrs from_csr(csr<V, I, O>&& a, cmrs_options = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const {
     return detail::checked(*this, where).to_csr(where);

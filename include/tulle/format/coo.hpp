@@ -48,7 +48,7 @@ struct coo_view {
         col(col_indices.data()), val(values.data()) {
     validate();
   }
-  /// The same of so many entries, for pointers.
+  /// The same for pointers, with the number of entries given.
   template <std::integral R, std::integral C, std::integral N>
   coo_view(R row_count, C col_count, N entries, detail::lent<I> row_indices,
            detail::lent<I> col_indices, detail::lent<V> values) requires(S == space::host)

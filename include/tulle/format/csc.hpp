@@ -8,7 +8,7 @@
 ///     5 6 7 .
 ///
 /// Good for   products with the transpose; sparse vectors; taking columns.
-/// Bad for    y = A x: every entry adds to another y.
+/// Bad for    y = A x: every entry updates another element of y.
 /// Space      (V + I) * nnz + O * (cols + 1).
 /// From       Liu, thesis 2015, sec. 9.3.1.
 ///
@@ -48,7 +48,7 @@ struct csc_view {
         col_ptr(pointers.data()), row(indices.data()), val(values.data()) {
     validate();
   }
-  /// The same of so many entries, for pointers.
+  /// The same for pointers, with the number of entries given.
   template <std::integral R, std::integral C, std::integral N>
   csc_view(R row_count, C col_count, N entries, detail::lent<O> pointers, detail::lent<I> indices,
            detail::lent<V> values) requires(S == space::host)

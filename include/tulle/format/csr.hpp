@@ -8,7 +8,7 @@
 ///     . . . 4      val       1 2   3   4   5 6 7
 ///     5 6 7 .
 ///
-/// Good for   everything, a little; every library speaks it.
+/// Good for   general use; every library reads it.
 /// Bad for    short rows on wide SIMD; 4 bytes of index for 8 of value are a third of the traffic.
 /// Space      (V + I) * nnz + O * (rows + 1).
 /// From       Liu, thesis 2015, sec. 5.2.4; Kirk & Hwu, Programming Massively Parallel Processors,
@@ -33,7 +33,7 @@
 
 namespace tulle {
 
-/// Says that arrays are known to be valid, so that a view is made of them without looking.
+/// A tag for arrays that are known to be valid: they are not checked.
 struct unchecked_t {};
 inline constexpr unchecked_t unchecked{};
 
@@ -59,7 +59,8 @@ struct csr_view {
       : rows(rows_), cols(cols_), nnz(nnz_), row_ptr(row_ptr_), col(col_), val(val_) {}
   /// Borrows the caller's arrays after checking every invariant, once: O(rows + nnz). An array is a
   /// container, a span, a C array or a pointer (row_ptr then says how many entries there are), and
-  /// its integers may be of another type as wide: csr_from() copies others. A temporary is refused.
+  /// its integers may be of another type of the same width; csr_from() copies others. A temporary
+  /// is refused.
   template <std::integral R, std::integral C>
   csr_view(R row_count, C col_count, detail::lent<O> pointers, detail::lent<I> indices,
            detail::lent<V> values) requires(S == space::host)
@@ -69,12 +70,12 @@ struct csr_view {
         row_ptr(pointers.data()), col(indices.data()), val(values.data()) {
     validate();
   }
-  /// The same of so many entries, for pointers.
+  /// The same for pointers, with the number of entries given.
   template <std::integral R, std::integral C, std::integral N>
   csr_view(R row_count, C col_count, N entries, detail::lent<O> pointers, detail::lent<I> indices,
            detail::lent<V> values) requires(S == space::host)
       : csr_view(row_count, col_count, pointers, indices.of(entries), values.of(entries)) {}
-  /// What an owner's view() is.
+  /// The view of an owner, as its view() returns it.
   csr_view(csr<V, I, O> const& a) requires(S == space::host);
   csr_view(csr<V, I, O> const&& a) requires(S == space::host) = delete;
 
@@ -94,7 +95,7 @@ struct csr_view {
   csr<V, I, O> to_csr(cpu const& where = {}) const;
 };
 
-/// Of the caller's arrays, in the built types that they are or that are as wide.
+/// Deduces the types from the caller's arrays; integers become the built type of the same width.
 template <class R, class C, detail::lends_array P, detail::lends_array J, detail::lends_array W>
 csr_view(R, C, P const&, J const&, W const&)
     -> csr_view<detail::lent_element<W>, detail::lent_index<J>, detail::lent_index<P>>;

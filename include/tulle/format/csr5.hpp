@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// CSR5: the entries of CSR in tiles of omega lanes by sigma steps, each stored step by step, and a
-/// word a lane that says where rows begin in it.
+/// CSR5: the entries of CSR in tiles of omega lanes by sigma steps, each stored step by step, with
+/// one descriptor word per lane that marks where rows begin.
 ///
 ///     1 . 2 .      row_ptr            0 2 3 4 7
 ///     . 3 . .      tile_ptr           0 3 4
@@ -15,9 +15,10 @@
 ///     A word from its top:            y_offset 3 bits, seg_offset 1, bit_flag 3, the first step
 ///     highest. Here:                  000 0 101 and 010 0 110.
 ///
-/// Good for   rows of any and of very different lengths: every tile is the same work; csr in place.
+/// Good for   rows of very different lengths: every tile is the same amount of work; conversion in
+/// place.
 /// Bad for    matrices whose rows are all alike, where sell, dia or bcsr need less.
-/// Space      (V + I) * nnz + O * (rows + 1) + 4 * nnz / sigma, and a little for each tile.
+/// Space      (V + I) * nnz + O * (rows + 1) + 4 * nnz / sigma, and a few words per tile.
 /// From       Liu, thesis 2015, ch. 6 and sec. 8.5; Liu & Vinter, ICS 2015.
 ///
 /// Invariants (validate() checks all of them), with tiles = nnz / (omega * sigma), rounded up, of
@@ -26,9 +27,9 @@
 ///   row_ptr[0] == 0, non-decreasing, last == nnz
 ///   tile_ptr[t]: the row of the tile's first entry, the highest bit set where a row in
 ///   [it, tile_ptr[t + 1]) is empty; last == rows; nothing where nnz == 0
-///   tile_desc, a word a lane of each whole tile: y_offset, the rows begun in lanes before (the row
-///   that the tile begins in counts as begun in lane 0); seg_offset, how many lanes follow in which
-///   no row begins, 0 in a lane of that kind; bit_flag, which steps begin a row
+///   tile_desc, one word per lane of a whole tile: y_offset, the rows begun in lanes before (the
+///   row that the tile begins in counts as begun in lane 0); seg_offset, how many lanes follow in
+///   which no row begins, 0 in a lane of that kind; bit_flag, which steps begin a row
 ///   empty_offset: for whole tiles with an empty row, each row that has entries, less tile_ptr
 ///   0 <= col[p] < cols, ascending within a row, no duplicates
 #pragma once
@@ -110,12 +111,12 @@ struct csr5_view {
 
 struct csr5_options {
   int omega = 0; ///< lanes: 2, 4, 8, 16, 32 or 64; 0: by the value type
-  int sigma = 0; ///< steps; 0: by the entries a row has on average
+  int sigma = 0; ///< steps; 0: by the average row length
 
   static constexpr char const* variants[] = {"omega=4:sigma=4",  "omega=2:sigma=3",
                                              "omega=8:sigma=21", "omega=16:sigma=1",
                                              "omega=64:sigma=7", "omega=4:sigma=23"};
-  static constexpr char const* on_device = "omega=32"; ///< a warp a tile
+  static constexpr char const* on_device = "omega=32"; ///< one warp per tile
   static constexpr char const* drawn = "omega=2:sigma=3";
 
   template <class F>
@@ -157,13 +158,13 @@ struct csr5 {
         col(std::move(col_)), val(std::move(val_)) {}
 
   static csr5 from_csr(csr_view<V, I, O> a, csr5_options o = {}, cpu const& where = {});
-  /// Takes the arrays of a over and turns their tiles in place; a is left 0 x 0. Where a is not
-  /// canonical, of a sorted copy.
+  /// Takes over the arrays of a and reorders them in place; a is left 0 x 0. If a is not canonical,
+  /// a sorted copy is used.
   static csr5 from_csr(csr<V, I, O>&& a, csr5_options o = {}, cpu const& where = {});
   csr<V, I, O> to_csr(cpu const& where = {}) const& {
     return detail::checked(*this, where).to_csr(where);
   }
-  /// Gives the arrays back, turned in place; this one is left 0 x 0.
+  /// Returns the arrays as csr, reordered in place; this matrix is left 0 x 0.
   csr<V, I, O> to_csr(cpu const& where = {}) &&;
   void refill(csr_view<V, I, O> a, cpu const& where = {});
 

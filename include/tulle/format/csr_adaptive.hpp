@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// CSR-Adaptive: csr as it is, and its rows in blocks of about as many entries: neighbours while
-/// they have no more than `entries` together, a longer row alone, and one of more than four times
-/// as many in several blocks.
+/// CSR-Adaptive: csr, and blocks of its rows with about equal numbers of entries: neighbouring rows
+/// with up to `entries` together, a longer row alone, and a row of more than four times as many in
+/// several blocks.
 ///
 ///     1 . 2 .      entries = 2     row_ptr     0     2   3   4       7
 ///     . 3 . .                      col         0 2   1   3   0 1 2
 ///     . . . 4                      val         1 2   3   4   5 6 7
 ///     5 6 7 .                      row_block   0     1       3       4
 ///
-/// A row in several blocks is named once for each. No block has more rows than `entries`, nor goes
-/// beyond a multiple of 16384 rows: what lies between those can be cut by itself.
+/// A row in several blocks is named once for each. No block has more rows than `entries`, nor
+/// crosses a multiple of 16384 rows, so that stretches between these can be divided independently.
 ///
-/// Good for   rows of different lengths whose neighbours matter: work in equal shares, csr left as
-/// it is, entries read in order.
-/// Bad for    single long rows among short ones: they end blocks before these are full.
+/// Good for   rows of different lengths with similar neighbours: equal shares of work, unchanged
+/// csr arrays, entries read in order.
+/// Bad for    single long rows among short ones: they end blocks early.
 /// Space      (V + I) * nnz + O * rows + I * blocks, blocks about nnz / entries.
 /// From       Liu, thesis 2015, sec. 5.4.8; Greathouse & Daga, SC 2014; Daga & Greathouse, HiPC
 /// 2015. Unlike theirs, the parts of a long row are joined in order.

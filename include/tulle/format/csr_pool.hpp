@@ -10,13 +10,13 @@
 ///                                  col        0 1 3 0 1   2 - - - 2 -
 ///                                  val        1 3 4 5 6   2 0 0 0 7 0
 ///
-/// Good for   seeing what room and segments cost, by the kernel that dynamic_csr has; to insert
-/// entries is for that one alone.
-/// Bad for    patterns that stay: room and tables are bytes that csr has not.
+/// Good for   measuring what room and segments cost, with the kernel of dynamic_csr; only that one
+/// inserts.
+/// Bad for    fixed patterns: room and tables take bytes that csr does not need.
 /// Space      (V + I) * places + (2 O * segments + I) * rows + O * rows / 256; places are nnz and
 /// for each row factor * length + plus.
 /// From       King et al., Efficient SpMM using Dynamic-CSR on GPUs, sec. 3.1. Unlike the paper,
-/// slack goes by the length of a row.
+/// slack depends on the length of a row.
 ///
 /// -3 is ~2: two entries, of which some are beyond the first segment. `begin` and `end` are the
 /// first segments of all rows, then the second ones; - is room.

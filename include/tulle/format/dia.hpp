@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// DIA, diagonals: the value of every place of each full diagonal, and no column index at all. Rows
-/// go in blocks, and a block holds its stretch of each diagonal that meets it; entries of sparser
-/// diagonals are strays, kept as short rows.
+/// DIA, diagonals: the values of each nearly full diagonal, without column indices. Rows are
+/// grouped in blocks, and a block stores its part, a stretch, of each diagonal that crosses it.
+/// Entries of sparser diagonals are strays, stored as short rows.
 ///
 ///     1 . 2 .      block = 2   diagonal    -3 -2 0 2
 ///     . 3 . .                  block_ptr   0         2             5
@@ -11,24 +11,23 @@
 ///                  strays      stray_row   2 3       stray_ptr   0 1 2
 ///                              stray_col   3 2       stray_val   4 7
 ///
-/// A matrix that equals its transpose may be stored `symmetric`: of the diagonals those on and
-/// below the main one, the others being the same numbers again; strays are few, and all kept.
-/// Where coefficients repeat, stretches may be `shared`: val has each of them once, in the order in
-/// which they first come, and shared says for every stretch which one it is.
+/// A matrix that equals its transpose may be stored `symmetric`: only the diagonals on and below
+/// the main one; strays are all kept. If coefficients repeat, stretches may be `shared`: val has
+/// each distinct stretch once, in the order of first use, and shared names the one of each stretch.
 ///
-/// Good for   stencils, lattices, bands: a third fewer bytes than csr, and x is read in order. Of
-/// constant coefficients, shared: hardly more than x and y.
-/// Bad for    anything whose entries do not lie on few diagonals: those are slow csr with holes.
+/// Good for   stencils, lattices, bands: a third fewer bytes than csr, and x is read in order. With
+/// constant coefficients, shared reads hardly more than x and y.
+/// Bad for    entries that do not lie on few diagonals: it becomes a slow csr with holes.
 /// Space      V * stored + stored / 8 + O * (rows / block + 1) + I * diagonals, stored counting the
-/// holes; (V + I) a stray and I + O a row that has any. Shared: V * block a stretch that differs,
-/// and O + block / 8 for every stretch.
+/// holes; V + I per stray and I + O per row that has any. Shared: V * block per distinct stretch,
+/// and O + block / 8 per stretch.
 /// From       Liu, thesis 2015, sec. 5.2.1. There a diagonal is one array; here `block` rows of all
 /// diagonals lie together, so that a product is one stream, and a diagonal ends with the matrix.
 ///
 /// Invariants (validate() checks all of them)
 ///   block is a power of two up to 1024; diagonal ascends, each that of a place in the matrix
 ///   block_ptr[0] == 0, and grows by the number of diagonals that meet the rows of each block
-///   val has block slots for each of those, mask a bit a slot: whether it is stored
+///   val has block slots for each of those, mask one bit per slot: whether it is stored
 ///   shared is empty, or has for each of those the number of its stretch of val, which is at most
 ///   one more than all before it; val has no others
 ///   a slot that is not stored holds 0; one outside the matrix is not stored
@@ -124,13 +123,13 @@ private:
 struct dia_options {
   int block = 32; ///< rows whose diagonals lie together: a power of two up to 1024
   /// The share of its slots that a diagonal must store, else its entries are strays. Two random
-  /// diagonals beside three full ones on Zen 4, ms as diagonals and as strays: .1 stored 2.5, 3.4;
+  /// diagonals next to three full ones on Zen 4, ms as diagonals and as strays: .1 stored 2.5, 3.4;
   /// .3 stored 2.2, 4.4; .5 stored 2.3, 6.2. Lower than .3 saves time, but takes more bytes than
   /// csr.
   double fill = .3;
-  double limit = 8;       ///< the most bytes, in those of csr
-  bool symmetric = false; ///< one of each two entries that mirror each other, else refused
-  bool shared = false;    ///< stretches of the same values once; not where symmetric
+  double limit = 8;       ///< times the bytes of csr that it may take
+  bool symmetric = false; ///< store one of two mirrored entries; refused if not symmetric
+  bool shared = false;    ///< store equal stretches once; not with symmetric
 
   template <class F>
   void fields(F&& f) {

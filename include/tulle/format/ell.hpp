@@ -8,7 +8,7 @@
 ///     . . . 4                     val       1 3 4 5   2 0 0 6   0 0 0 7
 ///     5 6 7 .
 ///
-/// Good for   rows of one length, as grids and lattices have: a lane a row, no branch.
+/// Good for   rows of one length, as in grids and lattices: one lane per row, no branch.
 /// Bad for    one long row: every other is padded to it.
 /// Space      (V + I) * width * stride + I * rows.
 /// From       Liu, thesis 2015, sec. 5.2.2; Kirk & Hwu, Programming Massively Parallel Processors,

@@ -14,7 +14,7 @@
 /// sec. 10.4; the width by Bell & Garland, SC 2009.
 ///
 /// The width is the largest that a third of the rows reach: an entry in ell is taken to be three
-/// times as fast as one in coo, so that a column of ell pays from a third full on. Padding is as in
+/// times as fast as one in coo, so a column of ell pays off from a third full on. Padding is as in
 /// ell.
 ///
 /// Invariants (validate() checks all of them)

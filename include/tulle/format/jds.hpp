@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JDS, jagged diagonals: rows by length, the longest first; the first entries of all rows, then
-/// the second ones of those that have one, and so on, without padding.
+/// JDS, jagged diagonals: rows sorted by length, the longest first; the first entries of all rows,
+/// then the second entries of the rows that have one, and so on, without padding.
 ///
 ///     1 . 2 .      perm       3 0 1 2
 ///     . 3 . .      diag_ptr   0         4     6   7
@@ -11,8 +11,10 @@
 /// Rows much longer than most are kept apart: they come first in perm, and
 /// their entries are coo_row, coo_col, coo_val.
 ///
-/// Good for   rows of very different lengths, one lane per row; vectors as long as there are rows.
-/// Bad for    rows whose neighbours matter: sorting takes them apart, and x is read in no order.
+/// Good for   rows of very different lengths, one lane per row; vectors as long as the number of
+/// rows.
+/// Bad for    neighbouring rows with similar columns: sorting separates them, and x is read in no
+/// order.
 /// Space      (V + I) * nnz + I * rows + O * (longest row + 1), I more for an entry in coo.
 /// From       Kirk & Hwu, Programming Massively Parallel Processors, sec. 10.5; Saad, SIAM J. Sci.
 /// Stat. Comput. 10(6), 1989.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JDS-CSR, jagged diagonals in sections: rows by length, the longest first, cut into sections; in
-/// each the first entries of its rows, then the second ones of those that have one, and so on,
-/// without padding.
+/// JDS-CSR, jagged diagonals in sections: rows sorted by length, the longest first, cut into
+/// sections; in each section the first entries of its rows, then the second entries of the rows
+/// that have one, and so on, without padding.
 ///
 ///     1 . 2 .      section = 2     perm          3 0                1 2
 ///     . 3 . .                      place_ptr     0                  2    4
@@ -11,12 +11,13 @@
 ///                                  col           0 0   1 2   2      1 3
 ///                                  val           5 1   6 2   7      3 4
 ///
-/// A section has `section` rows, or all of one length where those are more. Rows much longer than
-/// most are kept apart: they come first in perm, and their entries are
-/// coo_row, coo_col, coo_val.
+/// A section has `section` rows, or all rows of one length if those are more. Rows much longer than
+/// most are kept apart: they come first in perm, and their entries are coo_row, coo_col, coo_val.
 ///
-/// Good for   rows of very different lengths, one lane per row: a section's entries lie together.
-/// Bad for    rows whose neighbours matter: sorting takes them apart, and x is read in no order.
+/// Good for   rows of very different lengths, one lane per row; the entries of a section are close
+/// together.
+/// Bad for    neighbouring rows with similar columns: sorting separates them, and x is read in no
+/// order.
 /// Space      (V + I) * nnz + I * rows + O * (nnz / section + longest row) at most, I more for an
 /// entry in coo.
 /// From       Kirk & Hwu, Programming Massively Parallel Processors, sec. 10.5.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JDS-ELL, ell in sections: rows by length, the longest first, cut into sections; in each the
-/// first entries of its rows, then the second ones, and so on, padded to its longest row.
+/// JDS-ELL, ell in sections: rows sorted by length, the longest first, cut into sections; in each
+/// section the first entries of its rows, then the second ones, and so on, padded to its longest
+/// row.
 ///
 ///     1 . 2 .      section = 2     perm          3 0               1 2
 ///     . 3 . .                      len           3 2               1 1
@@ -10,13 +11,14 @@
 ///                                  col           0 0   1 2   2 2   1 3
 ///                                  val           5 1   6 2   7 0   3 4
 ///
-/// A section has `section` rows, or all of one length where those are more, which need no padding.
-/// Padding has the value 0 and the last column of its row, as in ell. Rows much longer than most
-/// are kept apart: they come first in perm, and their entries are coo_row,
-/// coo_col, coo_val.
+/// A section has `section` rows, or all rows of one length if those are more, which need no
+/// padding. Padding has the value 0 and the last column of its row, as in ell. Rows much longer
+/// than most are kept apart: they come first in perm, and their entries are coo_row, coo_col,
+/// coo_val.
 ///
-/// Good for   rows of a few lengths: as ell, with next to no padding.
-/// Bad for    rows whose neighbours matter: sorting takes them apart, and x is read in no order.
+/// Good for   rows of a few lengths: like ell, with almost no padding.
+/// Bad for    neighbouring rows with similar columns: sorting separates them, and x is read in no
+/// order.
 /// Space      (V + I) * stored + 2 I * rows, stored at most nnz + section * longest row; I more for
 /// an entry in coo.
 /// From       Kirk & Hwu, Programming Massively Parallel Processors, sec. 10.5.

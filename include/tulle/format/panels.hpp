@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Panels: tiles of a group of rows by a panel of columns, with 16-bit rows and columns in a tile.
-/// A tile's rows lie side by side, `lanes` of one length at a time; what is left of them follows,
-/// row by row or entry by entry. No padding.
+/// Rows of one length in a tile are stored side by side, `lanes` at a time; the remaining rows
+/// follow, row by row or entry by entry. No padding.
 ///
 ///     1 . 2 .      width = 2      group_ptr    0                        4
 ///     . 3 . .      lanes = 2      group_tile   0                        2
@@ -16,9 +16,9 @@
 ///                                 col          0 0  1 1      0 1  0
 ///                                 val          5 1  3 6      2 4  7
 ///
-/// Slots name the rows: one for each row of a run. Where few columns have most of the entries,
-/// columns go by how many they have: panels are then of places in `order`, which has the columns
-/// that have any, and x is gathered once per product.
+/// A slot names one row of a run. If few columns have most of the entries, columns are ordered by
+/// their number of entries: panels then cover places in `order`, which lists the nonempty columns,
+/// and x is gathered once per product.
 ///
 /// Good for   columns without order over a large x: linear programs, graphs, circuits. A panel's x
 ///            stays in the first cache, or in the second where panels are wide.
@@ -40,7 +40,7 @@
 
 namespace tulle {
 
-/// The arrays of panels, as a caller has them.
+/// The arrays of panels, as the caller provides them.
 template <class V, class I, class O>
 struct panels_arrays {
   std::span<I const> group_ptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SCSR, symmetric CSR: of a matrix that equals its transpose the entries on and below the
-/// diagonal, row by row; each of the others stands for two.
+/// SCSR, symmetric CSR: the entries on and below the diagonal of a matrix that equals its
+/// transpose, row by row; each one below the diagonal stands for two.
 ///
 ///     1 . 2 .      row_ptr   0   1   2     4     6
 ///     . 3 . 6      col       0   1   0 2   1 3
@@ -9,7 +9,7 @@
 ///     . 6 . 5
 ///
 /// Good for   symmetric matrices whose entries lie near the diagonal: half the bytes of csr.
-/// Bad for    those whose entries lie anywhere: every thread adds to y all over.
+/// Bad for    scattered entries: every thread updates all parts of y.
 /// Space      (V + I) * stored + O * (rows + 1), stored about half of nnz.
 /// From       Lee, Vuduc, Demmel & Yelick, ICPP 2004: one triangle, two updates per entry. Unlike
 /// theirs, the order of additions does not depend on the number of threads.

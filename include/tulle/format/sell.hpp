@@ -12,19 +12,21 @@
 ///                                           short_col   0 0   1 2   2 2   0 2
 ///                                           val         5 1   6 2   7 0   3 4
 ///
-/// Columns are stored as suits each chunk: in full (kind 0: col), as 16 bits past a base (kind 1:
-/// short_col), or as one offset a step, column = offset + row, where all rows of a chunk have the
-/// same (kind 2: col; kind 3: the same, but rows lack some, and a mask a step says which have it).
-/// Chunks that share the offsets of the one before them point at those, so a stencil has values and
-/// next to nothing else. A window is sorted only where that saves more than it costs. Rows much
-/// longer than most are kept apart: long_row, long_ptr, long_col, long_val, as in csr.
+/// Each chunk stores its columns in one of four ways: in full (kind 0: col), as 16 bits relative to
+/// a base (kind 1: short_col), or as one offset per step, column = offset + row, if all rows of the
+/// chunk have the same offsets (kind 2: col; kind 3: likewise, but some rows lack some, and one
+/// mask per step marks which have it). Chunks with the same offsets as the previous chunk share
+/// them, so a stencil stores little more than values. A window is sorted only if that saves more
+/// than it costs. Rows much longer than most are kept apart: long_row, long_ptr, long_col,
+/// long_val, as in csr.
 ///
-/// A matrix that equals its transpose may be stored `symmetric`: what lies on and below the
-/// diagonal, each entry below it standing for two; no row is kept apart then.
+/// A matrix that equals its transpose may be stored `symmetric`: only entries on and below the
+/// diagonal, each one below it standing for two; no row is kept apart then.
 ///
 /// Good for   rows of similar length, stencils first; wide SIMD, one lane per row.
-/// Bad for    rows of wild lengths within a window; columns in no order over a large x.
-/// Space      (V + 2 or I or next to 0) * stored + I * rows, I more where rows are sorted.
+/// Bad for    very different row lengths within a window; columns in no order over a large x.
+/// Space      (V + c) * stored + I * rows, c being 2, I or about 0; I more per row if rows are
+/// sorted.
 /// From       Liu, thesis 2015, sec. 5.4.1; Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014.
 ///
 /// Invariants (validate() checks all of them)
@@ -49,7 +51,7 @@ namespace sell_kind {
 inline constexpr std::uint8_t full = 0, shorts = 1, shared = 2, holed = 3, mask = 3, in_order = 4;
 }
 
-/// The arrays of sell, as a caller has them.
+/// The arrays of sell, as the caller provides them.
 template <class V, class I, class O>
 struct sell_arrays {
   std::span<I const> perm, len;
@@ -82,7 +84,7 @@ struct sell_view {
   O stored = 0, col_size = 0, short_size = 0, mask_size = 0, long_nnz = 0;
   I const* perm = nullptr;            ///< rows - longs, or null: row p is at place p
   I const* len = nullptr;             ///< rows - longs
-  O const* step_ptr = nullptr;        ///< chunks + 1; step s is val[s * chunk], one a row
+  O const* step_ptr = nullptr;        ///< chunks + 1; step s is val[s * chunk], one per row
   std::uint8_t const* kind = nullptr; ///< chunks
   O const* col_ptr = nullptr;         ///< chunks: where in col or short_col
   I const* base = nullptr;            ///< chunks: added to shorts; where in mask for kind 3
@@ -154,12 +156,11 @@ private:
 struct sell_options {
   int chunk = 8;    ///< rows of a chunk: a power of two up to 64
   int sigma = 4096; ///< rows sorted together: a multiple of chunk, or 1 for none
-  int split = 8;    ///< rows of more than 64 entries and this times the average go apart; 0: none
+  int split = 8;    ///< rows beyond 64 entries and this times the average go apart; 0: none
   bool short_columns = true;  ///< 16-bit columns where they fit
   bool shared_offsets = true; ///< one column offset for all rows of a chunk where they allow it
   double limit = 8;           ///< times the bytes of csr that it may take
-  bool symmetric =
-      false; ///< one of each two entries that mirror each other, else refused; no split
+  bool symmetric = false; ///< store one of two mirrored entries; refused if not symmetric; no split
 
   template <class F>
   void fields(F&& f) {
@@ -171,7 +172,7 @@ struct sell_options {
     f("limit", limit);
     f("symmetric", symmetric);
   }
-  static constexpr char const* on_device = "chunk=32:sigma=1024"; ///< a warp a chunk
+  static constexpr char const* on_device = "chunk=32:sigma=1024"; ///< one warp per chunk
   static constexpr char const* drawn = "chunk=2:sigma=4";
   static constexpr char const* variants[] = {"chunk=1:sigma=1",
                                              "chunk=2:sigma=6:split=1",

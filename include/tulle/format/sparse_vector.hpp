@@ -7,7 +7,7 @@
 ///                      val    1 2 3
 ///
 /// Good for   vectors that are mostly zeros; merging and searching, since indices ascend.
-/// Bad for    random access: a binary search for each place.
+/// Bad for    random access: one binary search per place.
 /// Space      (V + I) * nnz.
 /// From       Liu, thesis 2015, sec. 2.3.1 and 7.4; a row of csr in canonical form.
 ///
@@ -70,7 +70,7 @@ struct mutable_sparse_vector_view {
   operator sparse_vector_view<V, I>() const { return {unchecked, size, nnz, index, val}; }
 };
 
-/// What from_entries makes of indices that do not ascend.
+/// What from_entries does with indices that do not ascend.
 enum class order : std::uint8_t {
   canonical_or_fail, ///< errc::bad_structure naming the first
   canonicalise,      ///< sorted, duplicates summed in the order given

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// VBICRS, vectorised cbicrs: in each block of cbicrs, vectors of `height` rows by as many entries
-/// of each as fill 64 bytes of values. Rows with entries are taken `height` at a time, a group; a
-/// vector has the next entries of each of them, what is missing being a hole.
+/// of each as fill 64 bytes of values. Nonempty rows are taken `height` at a time, as a group; a
+/// vector has the next entries of each row of the group, and holes where a row has no more.
 ///
 ///     1 . 2 .      block = 2    part_row     0                                  4
 ///     . 3 . .      height = 4   part_block   0                                  4
@@ -15,21 +15,21 @@
 ///     val          5 0 0 0 6 0 0 0  1 3 0 0 0 0 0 0  2 0 0 0 0 0 0 0  4 7 0 0 0 0 0 0
 ///     pattern      50397969    one bit per slot: 10001000 11000000 10000000 11000000
 ///
-/// A vector's slots go entry by entry, `height` rows each. The first of `col` is bicrs, as in
-/// cbicrs, from vector to vector: larger by `block` where a group begins. The others are distances
-/// from the vector's first entry; in holes 0. So it is with `row`, `height` numbers a group: the
-/// first is the distance from the first row of the group before, the others those from it; 0 where
-/// a block has no more rows.
+/// The slots of a vector go entry by entry, `height` rows each. The first element of `col` is the
+/// distance from the first one of the previous vector, increased by `block` if a group begins. The
+/// others are distances from the vector's first entry, 0 in holes. `row` has `height` numbers per
+/// group: first the distance from the first row of the previous group, then distances from that
+/// row, 0 where a block has no more rows.
 ///
 /// Good for   rows of many entries near each other and of similar lengths: fem, bands, stencils.
-/// Bad for    entries all over and rows of few entries in a block: holes cost as much as entries.
+/// Bad for    scattered entries and short rows within a block: holes cost as much as entries.
 /// Space      (V + 2) * stored + 2 * jumps + 2 (I + O) * blocks + (I + O) * parts; where there are
 /// holes, a bit for each slot, which a product reads only to explain a NaN.
 /// From       Yzelman, Generalised vectorisation for sparse matrix-vector multiplication, sec. III.
 /// There `row` has as many numbers as a vector has slots, for several groups at once.
 ///
-/// A height of 0 is chosen: the one of fewest holes (sec. V-B), the highest of several. That of a
-/// whole vector, 8 doubles or 16 floats, is sell in blocks.
+/// Height 0 chooses the one with the fewest holes (sec. V-B), the largest of several. The height of
+/// a whole vector, 8 doubles or 16 floats, is sell in blocks.
 ///
 /// Invariants (validate() checks all of them)
 ///   block is a power of two up to 16384, height one up to 64 / sizeof(V)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Matrices made on the spot: grids, meshes, graphs, circuits, and stand-ins for known matrices.
+/// Generated matrices: grids, meshes, graphs, circuits, and stand-ins for known matrices.
 ///
 ///     auto a = tulle::generate("poisson2d5:2000");          // csr<double>
 ///     auto b = tulle::generate<float>("gen:rmat:18:16@7");  // "gen:" is optional, @7 is the seed
@@ -57,7 +57,7 @@ struct recipe {
   friend bool operator==(recipe const&, recipe const&) = default;
 };
 
-/// Grids of n points a side in natural order; diagonal 4, 8, 6, 26, neighbours -1. Symmetric
+/// Grids of n points per side in natural order; diagonal 4, 8, 6, 26, neighbours -1. Symmetric
 /// positive definite.
 constexpr recipe poisson2d5(std::uint64_t n) {
   return {family::poisson2d5, {n}};
@@ -89,8 +89,8 @@ constexpr recipe diffusion3d7(std::uint64_t n, double jumps = 0) {
 constexpr recipe diffusion3d27(std::uint64_t n, double jumps = 0) {
   return {family::diffusion3d27, {n, std::bit_cast<std::uint64_t>(jumps)}};
 }
-/// A mesh of 3 unknowns a node: full aligned 3x3 blocks, about 60 a row. rows are rounded up to a
-/// multiple of 3.
+/// A mesh with 3 unknowns per node: full aligned 3x3 blocks, about 60 entries per row. rows is
+/// rounded up to a multiple of 3.
 constexpr recipe fem(std::uint64_t rows) {
   return {family::fem, {rows}};
 }
@@ -100,7 +100,7 @@ constexpr recipe rmat(std::uint64_t scale, std::uint64_t per_row) {
   return {family::rmat, {scale, per_row}};
 }
 /// Short rows with near and far columns, and 3 nodes whose row and column reach a third of the
-/// others; about 7 a row.
+/// others; about 7 entries per row.
 constexpr recipe circuit(std::uint64_t rows) {
   return {family::circuit, {rows}};
 }
@@ -160,16 +160,15 @@ enum class structure : std::uint8_t {
   uniform, ///< anywhere
 };
 
-/// A matrix of the literature, as far as a stand-in knows it. A stand-in has these sizes exactly;
-/// its places and values are made up, and not symmetric even where the original is. Sources: L is
-/// Liu's thesis, table A.1; Y Yzelman on vectorised BICRS, table I; D King et al. on dynamic CSR,
-/// table 1.
+/// What a stand-in knows of a matrix of the literature. It has exactly these sizes; its places and
+/// values are made up, and not symmetric even where the original is. Sources: L is Liu's thesis,
+/// table A.1; Y Yzelman on vectorised BICRS, table I; D King et al. on dynamic CSR, table 1.
 struct model {
   char const* name;
   char const* aliases; ///< separated by spaces
   std::uint32_t rows, cols;
   std::uint64_t nnz;
-  std::uint32_t min, max; ///< entries a row
+  std::uint32_t min, max; ///< entries per row
   float spread;           ///< standard deviation of a row's entries over their mean
   gen::structure structure;
   std::uint8_t block;  ///< side of the aligned blocks, 1 where there are none

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Matrices copied from arrays that a view cannot borrow: of other integers, counted from 1, of
-/// values to be converted, or of temporaries.
+/// Copies matrices from arrays that a view cannot borrow: other integers, indices from 1, values to
+/// be converted, or temporaries.
 ///
-///     auto a = tulle::csr_from(rows, cols, row_ptr, col, val, {.base = 1});   // a Fortran
-///     program's auto b = tulle::csr_from<float>(rows, cols, row_ptr, col, val);         // of
-///     double values auto c = tulle::csr_from<double, std::int64_t>(rows, cols, row_ptr, col, val);
+///     auto a = tulle::csr_from(rows, cols, row_ptr, col, val, {.base = 1}); // as Fortran counts
+///     auto b = tulle::csr_from<float>(rows, cols, row_ptr, col, val);       // of double values
+///     auto c = tulle::csr_from<double, std::int64_t>(rows, cols, row_ptr, col, val);
 ///
 /// An array is a container, a span, a C array or a pointer; only col and val may be pointers where
 /// nothing else tells their size, since row_ptr says it. Every number is checked as it is copied:

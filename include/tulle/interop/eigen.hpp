@@ -3,11 +3,11 @@
 /// Eigen's matrices as ours and ours as Eigen's, without a copy.
 ///
 ///     Eigen::SparseMatrix<double, Eigen::RowMajor> a = ...;
-///     tulle::spmv(1.0, tulle::from_eigen(a), x, 0.0, y);       // x, y: Eigen::VectorXd as they
-///     are tulle::spmm(1.0, tulle::from_eigen(a), tulle::from_eigen(b), 0.0, tulle::from_eigen(c));
+///     tulle::spmv(1.0, tulle::from_eigen(a), x, 0.0, y);       // x, y: Eigen::VectorXd
+///     tulle::spmm(1.0, tulle::from_eigen(a), tulle::from_eigen(b), 0.0, tulle::from_eigen(c));
 ///     Eigen::SimplicialLDLT<...> solver(tulle::to_eigen(k));   // k: csr, csc or a view
 ///
-/// What comes out points into what went in, which has to stay as it is; a temporary is refused.
+/// The result points into the argument, which must outlive it unchanged; a temporary is refused.
 #pragma once
 #include "tulle/format/csc.hpp"
 #include "tulle/format/csr.hpp"

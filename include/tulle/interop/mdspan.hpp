@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A std::mdspan as a vector or a dense matrix, without a copy; and any other of its interface, as
-/// the reference implementation is, so that a library without <mdspan> is no obstacle.
+/// A std::mdspan as a vector or a dense matrix, without a copy; or any type with its interface,
+/// such as the reference implementation, for standard libraries without <mdspan>.
 ///
 ///     tulle::spmv(1.0, a, tulle::from_mdspan(x), 0.0, tulle::from_mdspan(y));   // rank 1
 ///     tulle::spmm(1.0, a, tulle::from_mdspan(b), 0.0, tulle::from_mdspan(c));   // rank 2

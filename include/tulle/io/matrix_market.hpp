@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Matrix Market files, in and out: text of one entry a line, plain or gzip.
+/// Matrix Market files, in and out: text with one entry per line, plain or gzip.
 ///
 ///     %%MatrixMarket matrix coordinate real general       the banner, in any case
 ///     % what the matrix is about                          comments
@@ -15,13 +15,14 @@
 ///            CRLF, blank lines, indented lines, comments between entries (skipped), a leading '+',
 ///            Fortran's 1.0D+05, nan and inf are accepted; anything else on a line is an error with
 ///            its number. The locale plays no part.
-/// Memory     follows what the file holds, never what it claims. The finished CSR and one copy of
-///            the file's triplets are the peak: 28 bytes an entry for double and 32-bit indices. A
-///            file sorted by row needs 16. Blanks and comments cost nothing, compressed or not: the
-///            reader's own buffers stay below 64 MiB. Only a CSR result has a cost by row, its
-///            row_ptr: a file of more rows than most_rows() of its entries is refused there.
-/// Streams    The path "-" is standard input or output. Pipes will do; so that their memory is
-///            bounded, a line that does not come from a plain file has at most 4 MiB.
+/// Memory     follows the content of the file, not the sizes it claims. The finished CSR and one
+///            copy of the file's triplets are the peak: 28 bytes per entry for double and 32-bit
+///            indices. A file sorted by row needs 16. Blanks and comments cost nothing, compressed
+///            or not: the reader's own buffers stay below 64 MiB. Only a CSR result needs memory
+///            per row, for row_ptr: a file with more rows than most_rows() of its entries is
+///            refused there.
+/// Streams    The path "-" is standard input or output. Pipes work. To bound memory, a line that
+///            does not come from a plain file may have at most 4 MiB.
 /// Order      rows of a CSR result are sorted by column, equal columns in file order; a COO result
 ///            is in file order. The result is the same for every number of threads and every size
 ///            of chunk.
@@ -60,7 +61,7 @@ struct matrix_market_header {
   std::int64_t cols = 0;
   /// Lines of the file that are entries: of one triangle where there is a symmetry.
   std::int64_t entries = 0;
-  /// Text behind the % of each comment before the entries, each ending in a newline; the first MiB
+  /// Text after the % of each comment before the entries, each ending in a newline; the first MiB
   /// of it.
   std::string comments;
 
@@ -80,7 +81,7 @@ enum class on_zeros : std::uint8_t {
   drop,
 };
 
-/// Called now and then by the thread that reads: bytes of the file done, and all of them (0 where
+/// Called from time to time by the reading thread: bytes of the file done, and all of them (0 where
 /// not known).
 struct read_progress {
   void (*call)(void* context, std::uint64_t done, std::uint64_t total) = nullptr;
@@ -106,11 +107,11 @@ struct read_options {
   matrix_market_header* header = nullptr;
 };
 
-/// Rows that a file of so many entries may have in CSR, and columns where vectors are as long,
-/// unless more are asked for: 2^22, and 16 for each entry.
+/// The most rows that a file with so many entries may have in CSR unless more are asked for (and
+/// columns, where vectors are that long): 2^22 plus 16 per entry.
 std::int64_t most_rows(std::uint64_t entries) noexcept;
 
-/// The header alone; no entry is looked at. A stream or pipe is left somewhere behind it.
+/// Reads only the header, no entry. A stream or pipe is left somewhere after it.
 matrix_market_header read_matrix_market_header(std::string const& path);
 matrix_market_header read_matrix_market_header(std::istream& in);
 
@@ -153,7 +154,7 @@ struct write_options {
 /// Writes a coordinate file, entries in stored order, and returns what its header says. A
 /// compressed file has members of a fixed number of entries, so that threads share the work. A file
 /// is written next to `path` and renamed when it is whole: a write that fails leaves the old file
-/// as it was, and what is left of a writer that was killed goes with the next one of the same name.
+/// as it was, and remains of a killed writer are removed by the next write of the same name.
 template <class V, class I, class O>
 matrix_market_header write_matrix_market(std::string const& path, csr_view<V, I, O> a,
                                          write_options const& options = {});

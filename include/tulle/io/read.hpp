@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A matrix from a file of any kind that is known here. Content tells which; the name does where
-/// content cannot. Each kind may be gzip inside.
+/// Reads a matrix from a file of any known kind. The kind is found by content, else by name. Any
+/// kind may be compressed by gzip.
 ///
 ///     tulle::csr<double> const a = tulle::read_matrix("web-Google.txt.gz");
 ///
@@ -46,13 +46,13 @@
 ///            headers of versions 1 to 3; bool, integers, float, complex in either byte order.
 ///            Zeros in dia arrays are padding and are left out, as SciPy does.
 /// petsc      MatView into a binary viewer, AIJ: big endian; 32- or 64-bit indices are told by the
-///            first word, float, double and complex double by the length. A vector behind the
-///            matrix is ignored.
+///            first word, float, double and complex double by the length. A vector after the matrix
+///            is ignored.
 /// mtx        Matrix Market: io/matrix_market.hpp.
 ///
-/// Memory     follows what the file holds, never what it claims: 16 bytes per entry while reading
-///            (24 with values, 32 complex), beside the result. Inflated npz members count as the
-///            text of a gzip file does, against `max_bytes`.
+/// Memory     follows the content of the file, not the sizes it claims: 16 bytes per entry while
+///            reading (24 with values, 32 complex), in addition to the result. Inflated npz members
+///            count as the text of a gzip file does, against `max_bytes`.
 /// Errors     errc::io, with file and line, or for npz and petsc the byte; the others are those of
 ///            read_matrix_market.
 /// Values     are read as double, then rounded to V.
@@ -87,11 +87,11 @@ struct file_hint {
   node_ids ids = node_ids::by_content;          ///< of an edge list
 };
 
-/// Looks at the first 64 KiB. errc::io if it is none of them.
+/// Looks at the first 64 KiB. errc::io if the kind is unknown.
 file_kind kind_of(std::string const& path);
 
-/// A file whose shape and values are known before the types of the matrix are chosen. Of a Matrix
-/// Market file the header has been read then, of others everything.
+/// A file whose shape and field are known before the types of the matrix are chosen. Of a Matrix
+/// Market file only the header has been read by then, of other files everything.
 class matrix_file {
 public:
   explicit matrix_file(std::string const& path, read_options const& options = {},
@@ -106,8 +106,8 @@ public:
   /// In the words of Matrix Market: rows, columns, stored entries, field, symmetry.
   matrix_market_header const& header() const noexcept;
 
-  /// The matrix, once: entries are handed over. Rows sorted by column, as read_matrix_market has
-  /// them.
+  /// The matrix; may be called once, since entries are moved out. Rows sorted by column, as
+  /// read_matrix_market has them.
   template <class V, class I, class O>
   csr<V, I, O> to_csr();
   /// The same in file order.

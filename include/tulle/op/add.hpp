@@ -8,9 +8,9 @@
 ///     auto const& c = tulle::add(plan, 1.0, a, dt, b);      // new values, allocates nothing
 ///     tulle::add(1.0, a, 0.0, tulle::row_major(d, n, n));   // a as a dense matrix
 ///
-/// C is canonical and holds the places of A and of B whatever the factors are, so that its pattern
-/// does not hang on values; alpha == 0 does not read A's values, nor beta == 0 B's or D's. An
-/// operand of another format goes through csr. The result is the same for every number of threads.
+/// C is canonical and holds the places of A and of B for all factors, so its pattern does not
+/// depend on values; alpha == 0 does not read A's values, nor beta == 0 B's or D's. An operand of
+/// another format goes through csr. The result is the same for every number of threads.
 #pragma once
 #include "tulle/core/plan.hpp"
 #include "tulle/op/add_method.hpp"
@@ -19,8 +19,8 @@
 
 namespace tulle {
 
-/// What add computes once per pair of patterns: the pattern of C, and of whom each entry comes. It
-/// keeps its result, whose values each call renews. A call tells other patterns as with spmv_plan.
+/// What add computes once per pair of patterns: the pattern of C, and where each entry comes from.
+/// It keeps its result, whose values each call renews. Other patterns are detected as by spmv_plan.
 template <class V, class I, class O>
 class add_plan : public plan {
 public:
@@ -29,7 +29,7 @@ public:
   add_plan(where const& w, csr<V, I, O> const& a, csr<V, I, O> const& b)
       : add_plan(w, a.view(), b.view()) {}
   add_plan(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b);
-  /// As large as the sum, beside bytes().
+  /// The sum; bytes() does not include it.
   csr<V, I, O> const& result() const noexcept { return result_; }
 
   csr<V, I, O> const& run(V alpha, csr_view<V, I, O> a, V beta, csr_view<V, I, O> b);

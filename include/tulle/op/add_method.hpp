@@ -14,7 +14,7 @@ enum class add_method : std::uint8_t {
   spa,       ///< a dense accumulator as long as the vector
   heap,      ///< all entries into a heap, out of it by index
   esc,       ///< expand, sort by a network, compress
-  merge,     ///< the smaller of two heads, again and again
+  merge,     ///< repeatedly the smaller of the two next entries
 };
 
 constexpr char const* name(add_method m) {

@@ -7,7 +7,7 @@
 ///     tulle::spmv(plan, 1.0, tulle::adjoint(a), x, 0.0, y);
 ///
 /// Where A is real this is the product with transposed(a). Where it is complex, A^H x is
-/// conj(A^T conj(x)): takes a copy of x or B as workspace, with a plan as well, and y or C is
+/// conj(A^T conj(x)): this takes a copy of x or B as workspace, also with a plan, and y or C is
 /// conjugated in place before and after. On a device all of that is put on the stream.
 #pragma once
 #include "tulle/op/spmm.hpp"

@@ -8,8 +8,8 @@
 ///     auto k = tulle::assemble(nodes, nodes, elements);                 // finite elements
 ///
 /// Entries of one place are combined in the order given, so the bits are the same for every number
-/// of threads. Rows come out sorted. What fails, a combine that throws included, leaves nothing
-/// behind.
+/// of threads. Rows come out sorted. A call that fails, also by a combine that throws, leaves
+/// nothing behind.
 #pragma once
 #include "tulle/core/limited.hpp"
 #include "tulle/op/detail/compress.hpp"
@@ -20,7 +20,7 @@
 
 namespace tulle {
 
-/// What becomes of two values in one place; any V(V, V) will do.
+/// How two values of one place are combined; any V(V, V) will do.
 namespace combine {
 inline constexpr auto sum = [](auto const& a, auto const& b) { return a + b; };
 inline constexpr auto last = [](auto const&, auto const& b) { return b; };
@@ -38,8 +38,8 @@ csr<V, I, O> from_triplets(I rows, std::type_identity_t<I> cols,
                            std::span<std::type_identity_t<V> const> val,
                            Combine const& combine = {}, cpu const& where = {});
 
-/// values[i * cols.size() + j] belongs at (rows[i], cols[j]). Borrows: the arrays must be there
-/// when the matrix is assembled. Those of a loop's own are not; element_list copies them.
+/// values[i * cols.size() + j] belongs at (rows[i], cols[j]). Borrows: the arrays must still exist
+/// when the matrix is assembled. element_list copies arrays that a loop makes.
 template <class V, class I>
 struct element {
   std::span<I const> rows;
@@ -61,8 +61,8 @@ struct element {
 template <class V, class I = std::int32_t>
 class element_list {
 public:
-  /// values[i * cols.size() + j] belongs at (rows[i], cols[j]); errc::shape_mismatch where they are
-  /// not as many.
+  /// values[i * cols.size() + j] belongs at (rows[i], cols[j]); errc::shape_mismatch if their
+  /// number differs.
   void add(std::span<std::type_identity_t<I> const> rows,
            std::span<std::type_identity_t<I> const> cols,
            std::span<std::type_identity_t<V> const> values);
@@ -83,7 +83,7 @@ private:
   std::vector<V> value_;
 };
 
-/// The csr of all elements, those before first. errc::shape_mismatch for an element whose values
+/// The csr of all elements, added in their order. errc::shape_mismatch for an element whose values
 /// are not as many as its places, errc::bad_structure naming the first element with an index that
 /// is out of range.
 template <class V, class I, class O = I, class Combine = decltype(combine::sum)>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Any format to any other, through csr, when the formats are known at run time. On a device, where
-/// nothing but sizes comes to the host:
+/// Converts any format to any other, through csr, for formats known at run time. On a device only
+/// sizes come to the host:
 ///
 ///     auto d = tulle::upload(a);                                       // a csr
 ///     auto best = tulle::convert(d, tulle::layout_for(tulle::format::csr5, tulle::backend::cuda));
@@ -19,7 +19,7 @@ struct device_ref;
 /// Whether a format is built for a type pair.
 bool is_built(format f, type_tag t) noexcept;
 
-/// A format and its options, the others as they are by default: "sell:chunk=4:sigma=64".
+/// A format and options that differ from its defaults: "sell:chunk=4:sigma=64".
 struct layout {
   tulle::format format{};
   std::string options; ///< "chunk=4:sigma=64"
@@ -38,12 +38,12 @@ std::vector<layout> layouts(format f);
 /// The format with the options that suit a backend: sell has wider chunks on a GPU.
 layout layout_for(format f, backend b);
 
-/// a in that layout. Offsets wider than the indices become as narrow where the format is built for
-/// those alone, if they fit. errc::unsupported where the format is not built for a's types, has no
-/// such option, or would take more memory than its option `limit` allows. The policy's
-/// workspace_limit is of all bytes beyond a that live at once, the result's included: what a layout
-/// takes is known only when it is there. errc::out_of_memory names the bytes where it was passed; a
-/// stays as it is.
+/// a in that layout. If the format is built only for offsets as narrow as the indices, wider
+/// offsets are narrowed if they fit. errc::unsupported if the format is not built for a's types,
+/// has no such option, or would take more memory than its option `limit` allows. The policy's
+/// workspace_limit bounds all bytes beyond a that are alive at once, the result's included, because
+/// the size of a layout is known only when it is made. errc::out_of_memory names the bytes that
+/// exceeded it; a does not change.
 any_matrix convert(matrix_ref a, layout const& to, cpu const& where = {});
 /// Of an owner or a view, which is not copied first.
 template <class A>
@@ -60,9 +60,9 @@ inline any_matrix convert(any_matrix const& a, layout const& to, cpu const& wher
   return convert(a.ref(), to, where);
 }
 
-/// The same on the device, array by array what upload(convert(a, to)) has; `a` is a csr, coo or
-/// csc. errc::unsupported for others, which download() takes to the host. Waits where a size
-/// depends on what is there, so it is no part of a graph.
+/// The same on the device, with the arrays that upload(convert(a, to)) has; `a` is a csr, coo or
+/// csc. errc::unsupported for others; download() brings those to the host. Waits if a size depends
+/// on the data, so it cannot be captured in a graph.
 device_matrix convert(device_ref const& a, layout const& to, device const& where);
 device_matrix convert(device_matrix const& a, layout const& to, device const& where);
 /// Where a is.

@@ -12,7 +12,8 @@
 /// floats too, in blocks that depend on the length alone: the same bits for every number of
 /// threads. Nothing is allocated. A call that fails changes nothing.
 ///
-/// dot conjugates x as BLAS's dotc does; of a sparse vector (op/level1.hpp) it does so if asked to.
+/// dot conjugates x as BLAS's dotc does; that of a sparse vector (op/level1.hpp) does so on
+/// request.
 ///
 /// Errors     sizes that differ: shape_mismatch. y of axpy that overlaps x; null with a size:
 ///            bad_structure.
@@ -27,7 +28,7 @@ struct dense_dot_options {
   bool conjugate = true; ///< conj(x) . y; of real vectors the same
 };
 
-/// What operations take as a dense vector: elements of a built value type, on this machine.
+/// A dense vector operand: elements of a built value type, in host memory.
 template <class X>
 concept dense_vector = requires(X const& x) {
   { x.data() } -> std::convertible_to<element_t<X const&> const*>;
@@ -78,7 +79,7 @@ void axpy(dense_value_t<X> alpha, X const& x, vector_view<dense_value_t<X>> y) {
   detail::dense_level1_of<X>::axpy(where{}, alpha, x, y);
 }
 
-/// The sum of |x_i|, the root of the sum of |x_i|^2, the largest |x_i|; 0 of none. NaN where an
+/// The sum of |x_i|, the root of the sum of |x_i|^2, the largest |x_i|; 0 if empty. NaN where an
 /// element is NaN. norm2 is right wherever its value is in range, though squares may not be.
 template <dense_vector X>
 real_t<dense_value_t<X>> norm1(where const& w, X const& x) {

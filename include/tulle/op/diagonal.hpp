@@ -13,7 +13,7 @@
 /// through csr. The first argument may be a policy. Same bits for every number of threads.
 ///
 /// Errors     a vector of another length than the diagonal: shape_mismatch. One that overlaps the
-///            arrays of A; null with a size: bad_structure.
+///            arrays of A, or is null with a size: bad_structure.
 #pragma once
 #include "tulle/op/dense_level1.hpp"
 #include "tulle/op/detail/canonical_operand.hpp"

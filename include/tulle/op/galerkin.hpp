@@ -5,13 +5,13 @@
 ///     auto coarse = tulle::galerkin(a, p);              // P^T A P
 ///     auto coarse = tulle::galerkin(r, a, p, {.order = tulle::galerkin_order::ra_first});
 ///
-/// The first product is there as a whole, unless that would take more than half of the
-/// workspace_limit. Then R's rows go in blocks, each with the rows of A and of P from the first to
-/// the last that it needs, so that little is computed twice where the numbering is local. The bits
-/// are those of the order for every number of blocks. To go in blocks saves memory, not time: on
-/// grids 16 of them take 1.0 to 1.2 times as long in (R A) P, and 1.2 to 2.2 in R (A P), where the
-/// rows of A that blocks share are more. P^T, copies of operands, the first product, and C's values
-/// once more when its blocks are put together count against the limit.
+/// The first product is computed whole, unless that would take more than half of the
+/// workspace_limit. Then R's rows are processed in blocks, each with the rows of A and of P from
+/// the first to the last that it needs, so that little is computed twice where the numbering is
+/// local. The bits are those of the order for every number of blocks. Blocks save memory, not time:
+/// on grids 16 of them take 1.0 to 1.2 times as long in (R A) P, and 1.2 to 2.2 in R (A P), where
+/// the rows of A that blocks share are more. P^T, copies of operands, the first product, and C's
+/// values once more when its blocks are put together count against the limit.
 ///
 /// On a device an order has the same bits as on the host. Forecasts are exact there, and automatic
 /// takes R (A P) where the two are even. Calls wait for the device.
@@ -30,7 +30,7 @@ enum class galerkin_order : std::uint8_t {
 };
 struct galerkin_options {
   galerkin_order order = galerkin_order::automatic;
-  std::size_t blocks = 0; ///< of R's rows, on the host; 0: as many as the workspace_limit wants
+  std::size_t blocks = 0; ///< of R's rows, on the host; 0: as many as the workspace_limit requires
 };
 
 /// How R A P is computed.

@@ -75,7 +75,7 @@ using index_t = std::remove_cvref_t<decltype(std::declval<X const&>().size)>;
 template <class V>
 using real_t = typename detail::real_part<V>::type;
 
-/// What operations take as a sparse vector: an owner or a view, of built types.
+/// A sparse vector operand: an owner or a view, of built types.
 template <class X>
 concept sparse = requires(X const& x) {
   detail::entries_of(x);
@@ -83,7 +83,7 @@ concept sparse = requires(X const& x) {
   requires std::is_same_v<detail::index_t<X>, std::int32_t> ||
       std::is_same_v<detail::index_t<X>, std::int64_t>;
 };
-/// One whose values may be written; deduced from X&&, so an owner that is const is none.
+/// A sparse vector whose values may be written; deduced from X&&, so a const owner is excluded.
 template <class X>
 concept writable_sparse = sparse<std::remove_cvref_t<X>> && requires(X&& x) {
   detail::writable(x);
@@ -193,8 +193,7 @@ void gather(vector_view<sparse_value_t<X> const> y, X&& x) {
   gather(where{}, y, x);
 }
 
-/// The same for every row of a matrix: val[k] = y[col[k]]. Rows may be in any order, since each
-/// stored place is written for itself.
+/// The same for every row of a matrix: val[k] = y[col[k]]. Rows may be unsorted.
 template <class V, class I, class O>
 void gather(where const& w, vector_view<std::type_identity_t<V> const> y, csr<V, I, O>& a) {
   detail::level1_rows<V, I, O>::gather(w, y, a.view(), a.val.data());
@@ -279,9 +278,9 @@ void add(sparse_value_t<X> alpha, X const& x, sparse_value_t<X> beta,
   add(where{}, alpha, x, beta, y);
 }
 
-/// alpha x + beta y, both sparse. The result has the places of x and of y whatever the values are;
-/// where alpha == 0, x's places count and its values are zeros. Workspace of spa and heap is
-/// held to the policy's limit.
+/// alpha x + beta y, both sparse. The result has the places of x and of y for all values; if alpha
+/// == 0, x contributes its places with zeros. The policy's limit bounds the workspace of spa and
+/// heap.
 template <sparse X, sparse Y>
 requires std::is_same_v<detail::entries_t<X>, detail::entries_t<Y>>
     sparse_vector<sparse_value_t<X>, detail::index_t<X>>

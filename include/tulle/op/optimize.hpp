@@ -6,10 +6,10 @@
 ///     tulle::spmv(1.0, best, x, 0.0, y);
 ///     std::puts(best.why().c_str());                        // what was considered, and why not
 ///
-/// Stretches of rows are converted to every candidate and their bytes counted; a small matrix is
-/// converted whole. A candidate costs its conversion once and its bytes each call. A
-/// workspace_limit is of all bytes that live at once, the result's included, as in convert():
-/// layouts that would pass it take no part.
+/// Samples of rows are converted to every candidate and their bytes counted; a small matrix is
+/// converted whole. A candidate costs its conversion once and its bytes in each call. A
+/// workspace_limit bounds all bytes alive at once, the result's included, as in convert(); layouts
+/// that would exceed it are left out.
 #pragma once
 #include "tulle/op/convert.hpp"
 #include "tulle/view/transposed.hpp"
@@ -20,33 +20,33 @@
 namespace tulle {
 
 struct optimize_options {
-  double calls = 1000; ///< products that the conversion has to pay for
-  /// Empty: the core shelf, each format by its default, dia of shared stretches, and one triangle in
-  /// dia and bcsr.
+  double calls = 1000; ///< number of products that will follow
+  /// The candidates. Empty: every core format with default options, dia with shared stretches, and
+  /// dia and bcsr with one triangle.
   std::vector<layout> among{};
-  /// refill() will follow: layouts that rest on equal values, dia of shared stretches and all of
-  /// one triangle, take no part.
+  /// refill() will follow: excludes layouts that rely on equal values, which are dia with shared
+  /// stretches and all that store one triangle.
   bool values_change = false;
 };
 
-/// One layout that was looked at. Costs are in products of csr.
+/// One layout that was considered. Costs are in products of csr.
 struct candidate {
   tulle::layout layout;
-  double bytes = 0;   ///< of the whole matrix, foretold; 0 where it takes no part
+  double bytes = 0;   ///< of the whole matrix, estimated; 0 if left out
   double call = 0;    ///< one product
   double convert = 0; ///< conversion, once
   double total = 0;   ///< for all calls
-  std::string remark; ///< why it takes no part
+  std::string remark; ///< why it was left out
 };
 
-/// A matrix in the layout that was picked. It says what else there was.
+/// A matrix in the chosen layout, with all candidates that were considered.
 class optimized : public any_matrix {
 public:
   optimized(any_matrix matrix, std::vector<candidate> considered)
       : any_matrix(std::move(matrix)), considered_(std::move(considered)) {}
-  /// The one picked first, the others from the best to the worst, those that take no part last.
+  /// The chosen one first, then the others from best to worst, then those left out.
   std::vector<candidate> const& considered() const noexcept { return considered_; }
-  /// A line for each.
+  /// One line per candidate.
   std::string why() const;
 
 private:

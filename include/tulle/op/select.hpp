@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Some of the entries of a matrix, as csr: a triangle, a kind, or those that a predicate names.
+/// Some entries of a matrix, as csr: a triangle, a kind, or those that a predicate accepts.
 ///
 ///     auto l = tulle::tril(a);                              // on and below the diagonal
 ///     auto u = tulle::triu(a, 1);                           // above it
@@ -14,8 +14,8 @@
 ///
 /// A predicate is f(i, j, v), called once for each entry, by several threads at once.
 ///
-/// Beside operand and result, a byte for each entry, and a copy of an operand whose rows are not
-/// sorted or have duplicates; both are held to workspace_limit.
+/// Workspace: one byte per entry, and a copy of an operand whose rows are unsorted or have
+/// duplicates. workspace_limit bounds both.
 #pragma once
 #include "tulle/op/detail/canonical_operand.hpp"
 #include "tulle/op/detail/hub.hpp"
@@ -97,7 +97,7 @@ typename view_type<A>::index, value_t < A >> ;
 
 } // namespace detail
 
-/// The entries that f(i, j, v) holds for.
+/// The entries for which f(i, j, v) is true.
 template <detail::hub_operand A, detail::predicate_of<A> F>
 auto select(where const& w, A const& a, F const& f) {
   return detail::select_if("select", w, detail::hub_of(a, w.as_cpu()).view, f);
@@ -137,7 +137,7 @@ auto triu(A const& a, std::int64_t k = 0) {
   return triu(where{}, a, k);
 }
 
-/// For matrices whose type only run time tells; a csr comes out.
+/// For matrices whose type is known only at run time; a csr comes out.
 inline any_matrix select(where const& w, any_matrix const& a, select_kind kind,
                          select_options o = {}) {
   return detail::select("select", w, a, kind, o);

@@ -2,8 +2,8 @@
 
 /// What products of matrices may add and multiply by instead of + and *. A semiring is any type
 /// with const add(a, b) and multiply(a, b); an entry is the sum of its products from left to right,
-/// so no zero is needed. Dense results do need one, for rows without entries: zero(v), what add
-/// leaves others alone by, of v's type.
+/// so no zero is needed. Dense results need one for rows without entries: zero(v), the neutral
+/// element of add in v's type.
 #pragma once
 #include "tulle/version.hpp"
 
@@ -19,14 +19,14 @@ concept semiring = requires(S const s, V v) {
   { s.multiply(v, v) } -> std::convertible_to<V>;
 };
 
-/// Those below, for whom a type is too much; devices have no others.
+/// The semirings below as values; devices have no others.
 enum class semiring_kind : std::uint8_t { plus_times, or_and, min_plus, plus_pair };
 template <class S>
 concept named_semiring = requires {
   { S::kind } -> std::convertible_to<semiring_kind>;
 };
 
-/// The usual one.
+/// Ordinary addition and multiplication.
 struct plus_times {
   static constexpr auto kind = semiring_kind::plus_times;
   template <class V>
@@ -42,7 +42,7 @@ struct plus_times {
     return V(0);
   }
 };
-/// Is there a path: 1 where neither is 0.
+/// Whether there is a path: 1 if neither is 0.
 struct or_and {
   static constexpr auto kind = semiring_kind::or_and;
   template <class V>
@@ -75,7 +75,7 @@ struct min_plus {
                                                 : std::numeric_limits<V>::max();
   }
 };
-/// How many paths: every pair of entries counts 1, whatever they are.
+/// The number of paths: every pair of entries counts 1, whatever the values.
 struct plus_pair {
   static constexpr auto kind = semiring_kind::plus_pair;
   template <class V>
@@ -91,7 +91,7 @@ struct plus_pair {
     return V(0);
   }
 };
-/// The most probable path: of values that are not negative, so that 0 is its zero.
+/// The most probable path. Values must not be negative, so that 0 is neutral.
 struct max_times {
   template <class V>
   constexpr V add(V a, V b) const {

@@ -4,8 +4,8 @@
 ///
 ///     tulle::set_rows(a, rows);                             // a(i, i) = 1, the rest of row i is 0
 ///     tulle::set_rows(a, rows, {.diagonal = 4.0});
-///     tulle::dirichlet(a, rows, values, b);                 // so that A x = b has x[rows[k]] =
-///     values[k] tulle::dirichlet(a, rows, values, b, {.symmetric = false});
+///     tulle::dirichlet(a, rows, values, b);                 // A x = b has x[rows[k]] = values[k]
+///     tulle::dirichlet(a, rows, values, b, {.symmetric = false});
 ///
 /// Values change, the pattern stays: what was made for it (plans, other formats by refill) is still
 /// good. dirichlet also moves the columns of those rows to the right-hand side, b_i -= a_ij
@@ -14,7 +14,8 @@
 ///
 /// Each row needs an entry on the diagonal, as assembled matrices have; its value may be 0. The
 /// first argument may be a policy. Same bits for every number of threads. A call that fails changes
-/// nothing. Workspace: a byte for each row, and a value where columns move to the right-hand side.
+/// nothing. Workspace: one byte per row, and one value per row if columns move to the right-hand
+/// side.
 ///
 /// Errors     a row out of range, without an entry on the diagonal, or with two values:
 ///            bad_structure naming it. Lists of different lengths, b of another size, columns of a

@@ -9,18 +9,17 @@
 ///     auto const& c = tulle::spgemm(plan, a, b);                          // new values
 ///     auto c = tulle::spgemm(2.0, a, b, -1.0, d);                         // 2 A B - D
 ///
-/// C holds the places that products fall on, whatever their values are, in rows of ascending
-/// columns. An entry is the sum of its products in the order of A's row, each rounded, so the
-/// result has the same bits for every method, number of threads, instruction set and backend. An
-/// operand of another format goes through csr; one that is not canonical is sorted first.
+/// C stores every place that a product falls on, even if the sum is zero; columns ascend in each
+/// row. An entry is the sum of its products in the order of A's row, each rounded, so the result
+/// has the same bits for every method, number of threads, instruction set and backend. An operand
+/// of another format goes through csr; one that is not canonical is sorted first.
 ///
-/// C is allocated once, as large as it is. Beside it and the operands, a call on the host takes one
-/// byte per row of A and of B, and per thread an accumulator as wide as the widest row. With less
-/// than that as workspace_limit, wide rows are computed one tile of columns at a time, by fewer
-/// threads where there is little; more of it never makes tiles narrower. Copies of operands that
-/// are not csr, or not canonical, count. A limit that is too small is errc::out_of_memory, which
-/// names the least one that is not; of operands that must be copied first it may name the least for
-/// that.
+/// C is allocated once, with its exact size. In addition, a call on the host takes one byte per row
+/// of A and of B, and per thread an accumulator as wide as the widest row. With a smaller
+/// workspace_limit, wide rows are computed one tile of columns at a time, by fewer threads if
+/// necessary; a higher limit never makes tiles narrower. Copies of operands that are not csr, or
+/// not canonical, count. A limit that is too small is errc::out_of_memory, which names the least
+/// sufficient one; if operands must be copied first, it may name what the copies need.
 ///
 /// On a device a call takes one byte per row of A, up to two indices for each of those that are not
 /// short, and, where rows have more than 4096 products far apart, 52 MiB at most, or two offsets
@@ -42,15 +41,15 @@ namespace tulle {
 
 /// What spgemm computes once per two patterns: C's, and how each row is computed. The operands are
 /// csr, on the host or on a device. It keeps its result, whose values each call renews. On the host
-/// a call tells other patterns as with spmv_plan. On a device the kernels rely on the index arrays
-/// it was made for: operands with others need a plan of their own, or rebind().
+/// other patterns are detected as by spmv_plan. On a device the kernels rely on the index arrays it
+/// was made for: operands with others need a plan of their own, or rebind().
 ///
 /// On a device, by method automatic, it also keeps where each product falls, in two or four bytes,
-/// if that is at most four times C and within the workspace_limit; not where rows share their
-/// columns, which is as fast without. To find that takes up to 17 bytes per product, of 2^24 at
-/// once, beside it. A call goes on the plan's queue and is not waited for, unless an operand is not
-/// canonical, the method is global_esc, merge or heap_esc_merge, or rows are scattered and there is
-/// no such map; these take memory too.
+/// if that is at most four times C and within the workspace_limit; not if rows share their columns,
+/// which is as fast without. Making this map takes up to 17 more bytes per product, for 2^24
+/// products at a time. A call goes on the plan's queue and is not waited for, unless an operand is
+/// not canonical, the method is global_esc, merge or heap_esc_merge, or rows are scattered and
+/// there is no such map; these take memory too.
 class spgemm_plan : public plan {
 public:
   template <detail::plain_matrix A, detail::plain_matrix B>
@@ -213,7 +212,7 @@ device_matrix spgemm(std::complex<double> alpha, A const& a, B const& b, std::co
   return spgemm(detail::home(a).as_device(), alpha, a, b, beta, d, o);
 }
 
-/// For matrices whose type only run time tells; a csr comes out.
+/// For matrices whose type is known only at run time; a csr comes out.
 any_matrix spgemm(where const& w, any_matrix const& a, any_matrix const& b, spgemm_options o = {});
 inline any_matrix spgemm(any_matrix const& a, any_matrix const& b, spgemm_options o = {}) {
   return spgemm(where{}, a, b, o);

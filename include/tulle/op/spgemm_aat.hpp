@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A A^T, or its upper half, which has all that the other one has.
+/// A A^T, or only its upper half, from which the rest follows by symmetry.
 ///
 ///     auto c = tulle::spgemm_aat(a);                         // spgemm(a, transpose(a))
 ///     auto u = tulle::spgemm_aat(a, {.upper_only = true});   // from the diagonal to the right
 ///
-/// The half has the bits of the whole, in half the memory and with half the products. Beside A and
-/// C a call takes A^T, and for the half one offset per entry of A. On a device the whole product is
-/// made first, and the half is copied from it.
+/// The half has the bits of the whole, in half the memory and with half the products. Workspace:
+/// A^T, and for the half one offset per entry of A. On a device the whole product is made first,
+/// and the half is copied from it.
 #pragma once
 #include "tulle/op/spgemm.hpp"
 

@@ -6,9 +6,9 @@
 ///     if (f.peak_bytes > 8_GiB) ...
 ///
 /// The number of products is exact. The number of entries is counted where A has few rows, and else
-/// estimated from rows drawn with a probability proportional to their products: of each the part
-/// of its products that become entries, of which the mean times all products is the estimate. It is
-/// the same on every run. Costs one pass over A's entries and the sampled rows.
+/// estimated from rows drawn with a probability proportional to their products: for each, the share
+/// of its products that become entries is computed; the mean share times all products is the
+/// estimate. It is the same on every run. Costs one pass over A's entries and the sampled rows.
 ///
 /// On a device all rows are counted, as the product itself does it first: all numbers but the
 /// seconds are exact, and more entries than offsets count are no error. That takes the product's

@@ -16,7 +16,7 @@ enum class spgemm_method : std::uint8_t {
   esc,        ///< expand, sort by networks and merges, compress
   merge,      ///< one row of B after another merged into what is there
   hash,       ///< a table of columns
-  dense,      ///< an accumulator as wide as the row, with one flag a column
+  dense,      ///< an accumulator as wide as the row, with one flag per column
   global_esc, ///< expand, sort, compress for many rows at once, by a radix sort
   heap_esc_merge, ///< by a row's products: heap up to 32, esc up to 512, merge for more
 };
@@ -30,7 +30,7 @@ constexpr char const* name(spgemm_method m) {
 
 struct spgemm_options {
   spgemm_method method = spgemm_method::automatic;
-  bool sorted = true; ///< columns ascend in each row; false: where order costs time they may not
+  bool sorted = true; ///< columns ascend in each row; false: not where sorting would cost time
 };
 
 } // namespace tulle

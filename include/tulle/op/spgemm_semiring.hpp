@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// C = A B over any semiring, and of it only what a mask leaves.
+/// C = A B over any semiring, optionally restricted to a mask.
 ///
 ///     auto d = tulle::spgemm(tulle::min_plus(), a, a);                     // two steps
 ///     auto t = tulle::spgemm(tulle::mask(l), tulle::plus_pair(), l, l);    // triangles
@@ -11,9 +11,8 @@
 /// so the result is the same for every number of threads. Compiled where it is used, so that any
 /// functor may be the semiring; plus_times without a mask is faster by spgemm(a, b).
 ///
-/// Beside operands and result each thread takes a value, an index and a byte for each column of B;
-/// fewer threads run where workspace_limit wants it. Copies of operands that are not csr, or not
-/// canonical, count.
+/// Workspace: per thread one value, one index and one byte per column of B; fewer threads run if
+/// workspace_limit requires it. Copies of operands that are not csr, or not canonical, count.
 ///
 /// Matrices on a device take the named semirings of op/semiring.hpp alone, for complex values
 /// plus_times alone. Without a mask the usual product comes first, for its places. Beside C a call
@@ -209,7 +208,7 @@ requires semiring<S, value_t<A>>
 auto spgemm(S const& s, A const& a, B const& b) {
   return spgemm(where{}, s, a, b);
 }
-/// Of it what the mask leaves; the mask has C's shape and the operands' index types.
+/// Restricted to a mask, which has C's shape and the operands' index types.
 template <class M, class S, detail::hub_operand A, detail::hub_operand B>
 requires semiring<S, value_t<A>>
 auto spgemm(where const& w, mask_view<M> const& mask, S const& s, A const& a, B const& b) {

@@ -10,8 +10,8 @@
 ///
 /// A is an owner, a view, any_matrix, transposed(a) or scaled(a, s), and what c holds gives the
 /// value type. B and C have any strides; row-major ones are the fastest. They may be columns of one
-/// array, but may not have a place in common, nor C one with the arrays of A. beta == 0 does not
-/// read C; alpha == 0 reads neither A nor B. Same bits for every number of threads.
+/// array, but may not overlap, nor may C overlap the arrays of A. beta == 0 does not read C; alpha
+/// == 0 reads neither A nor B. Same bits for every number of threads.
 #pragma once
 #include "tulle/op/spmv.hpp"
 #include "tulle/view/dense.hpp"
@@ -20,7 +20,7 @@ namespace tulle {
 
 namespace detail {
 
-/// A matrix that is where the dense ones are, and holds what they do as far as is known.
+/// A matrix in the memory of the dense ones, with their value type if it is known.
 template <class A, class V, space S>
 concept multiplies_dense = built_value<V> &&
     (S == space::host ? matrix<A> : matrix_on_device<A>)&&(std::is_void_v<value_t<A>> ||
@@ -50,7 +50,7 @@ public:
   spmm_plan(cpu const&, A const&, B const&, C const&) = delete;
 
   /// errc::bad_structure, or errc::shape_mismatch, where a is not of the pattern that the plan was
-  /// made for: all indices are read. On a device: where it has other arrays.
+  /// made for: all indices are read. On a device: if it has other arrays.
   template <matrix_anywhere A>
   void check(A const& a) {
     detail::with_operand(detail::view_of(a), [&](detail::spmv_operand o) { check_operand(o); });
@@ -71,7 +71,7 @@ public:
     return *state_;
   }
 
-  /// With those of spmv's plan where it goes column by column.
+  /// Includes the plan of spmv if products go column by column.
   std::size_t bytes() const noexcept;
 
 private:
@@ -82,7 +82,7 @@ private:
 
 namespace detail {
 
-/// The door into the library: checks, plans where no plan is given, runs.
+/// The entry point of the library: checks, makes a plan if none is given, and runs.
 void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
           dense_ref const& b, void const* beta, dense_ref const& c);
 

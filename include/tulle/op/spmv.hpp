@@ -23,14 +23,14 @@
 
 namespace tulle {
 
-/// What a format's product may be asked for beside automatic; none where there is one way.
+/// The methods of a format besides automatic; empty if there is only one.
 std::span<spmv_method const> spmv_methods(format f) noexcept;
 
 /// What spmv computes once per pattern: the kernel, its partition, its workspace. Any matrix of the
-/// same format, type and pattern may be multiplied with it. Each call looks where the arrays lie,
-/// at the owner's serial number and at a few indices; where these are new and the kernel relies on
-/// the pattern, all indices are compared by their hash, once, and another pattern is an error.
-/// check() compares all of them now; only it finds every change of indices in place.
+/// same format, type and pattern may be multiplied with it. Each call compares the addresses of the
+/// arrays, the owner's serial number and a few indices. If these are new and the kernel relies on
+/// the pattern, all indices are compared by a hash, once, and another pattern is an error. check()
+/// compares all of them now; only it finds every change of indices in place.
 class spmv_plan : public plan {
 public:
   template <matrix_anywhere A>
@@ -41,7 +41,7 @@ public:
   spmv_plan(cpu const&, A const&, spmv_options = {}) = delete;
 
   /// errc::bad_structure, or errc::shape_mismatch, where a is not of the pattern that the plan was
-  /// made for: all indices are read. On a device: where it has other arrays.
+  /// made for: all indices are read. On a device: if it has other arrays.
   template <matrix_anywhere A>
   void check(A const& a) {
     detail::with_operand(detail::view_of(a), [&](detail::spmv_operand o) { check_operand(o); });
@@ -87,7 +87,7 @@ constexpr value_kind built_kind() {
 template <class V>
 inline constexpr value_kind kind_of = built_kind<V>();
 
-/// The door into the library: checks, plans where no plan is given, runs.
+/// The entry point of the library: checks, makes a plan if none is given, and runs.
 void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
           void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size,
           spmv_options o = {});
@@ -161,7 +161,7 @@ void spmv(spmv_plan& plan, value_t<A> alpha, A const& a, vector_view<value_t<A> 
   detail::spmv_typed<value_t<A>>(&plan, where{}, alpha, a, x, beta, y);
 }
 
-/// For matrices whose type only run time tells; y's elements give the value type.
+/// For matrices whose type is known only at run time; y's elements give the value type.
 template <class Y>
 using element_t = std::remove_cvref_t<decltype(*std::declval<Y&>().data())>;
 

@@ -23,8 +23,8 @@ constexpr char const* name(spmv_method m) {
 }
 
 struct spmv_options {
-  /// One of spmv_methods(format); else errc::unsupported. The transpose has automatic alone. The
-  /// reference has one loop, whatever the method.
+  /// One of spmv_methods(format); else errc::unsupported. The transpose has only automatic. The
+  /// reference has one loop and ignores the method.
   spmv_method method = spmv_method::automatic;
 };
 

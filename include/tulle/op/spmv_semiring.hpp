@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// y = A x over any semiring, and of y only what a mask leaves.
+/// y = A x over any semiring, optionally restricted to a mask.
 ///
 ///     tulle::spmv(tulle::or_and(), a, x, y);                               // one step of a search
 ///     tulle::spmv(tulle::min_plus(), tulle::transposed(a), d, y, {.accumulate = true});
@@ -16,8 +16,8 @@
 /// the result is the same for every number of threads. Compiled where it is used, so that any
 /// functor may be the semiring; plus_times without a mask is faster by spmv(1, a, x, 0, y).
 ///
-/// Beside the operands, a copy of A where it has duplicates or rows out of order, held to
-/// workspace_limit. Transposed, each thread reads all indices and adds up columns of its own.
+/// Workspace: a copy of A if it has duplicates or unsorted rows, bounded by workspace_limit. For a
+/// transpose each thread reads all indices and adds up its own columns.
 #pragma once
 #include "tulle/core/parallel.hpp"
 #include "tulle/op/dense_level1.hpp"
@@ -171,7 +171,7 @@ void spmv(S const& s, A const& a, vector_view<value_t<A> const> x, vector_view<v
           spmv_semiring_options o = {}) {
   spmv(where{}, s, a, x, y, o);
 }
-/// Of it what the mask leaves, which is as long as y.
+/// Restricted to a mask, which is as long as y.
 template <class T, class S, class A>
 requires detail::semiring_of<S, A>
 void spmv(where const& w, vector_mask<T> const& mask, S const& s, A const& a,

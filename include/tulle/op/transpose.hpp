@@ -20,7 +20,7 @@ struct transpose_options {
 };
 
 /// What transpose computes once per pattern: where each entry goes. It keeps its result, whose
-/// values each call renews. A call tells another pattern as with spmv_plan.
+/// values each call renews. Another pattern is detected as by spmv_plan.
 template <class V, class I, class O>
 class transpose_plan : public plan {
 public:
@@ -31,7 +31,7 @@ public:
   transpose_plan(where const& w, csr<V, I, O> const& a, transpose_options o = {})
       : transpose_plan(w, a.view(), o) {}
   transpose_plan(where const& w, csr_view<V, I, O> a, transpose_options o = {});
-  /// As large as the matrix, beside bytes().
+  /// The transpose; bytes() does not include it.
   csr<V, I, O> const& result() const noexcept { return result_; }
 
   csr<V, I, O> const& run(csr_view<V, I, O> a);
@@ -71,7 +71,7 @@ csr<V, I, O> const& transpose(transpose_plan<V, I, O>& plan, A const& a) {
   return plan.run(detail::view_of(a));
 }
 
-/// For matrices whose type only run time tells; a csr comes out.
+/// For matrices whose type is known only at run time; a csr comes out.
 any_matrix transpose(where const& w, any_matrix const& a, transpose_options o = {});
 inline any_matrix transpose(any_matrix const& a, transpose_options o = {}) {
   return transpose(where{}, a, o);

@@ -13,9 +13,9 @@
 /// Errors     not square, sizes that do not fit: shape_mismatch. x overlapping b or the arrays of
 ///            A; NaN or Inf in A, b or x; p^T A p <= 0 in some iteration; with jacobi a diagonal
 ///            entry that is missing or not positive: bad_structure. Squares that leave the range of
-///            double: overflow. Symmetry is not looked for: the true residual tells.
+///            double: overflow. Symmetry is not checked; the true residual shows it.
 /// From       Hestenes & Stiefel, J. Res. NBS 49(6), 1952; Kirk & Hwu, Programming Massively
-///            Parallel Processors, sec. 10.1, is where sparse products meet it.
+///            Parallel Processors, sec. 10.1, shows its use of sparse products.
 #pragma once
 #include "tulle/op/spmv.hpp"
 
@@ -24,7 +24,8 @@
 
 namespace tulle {
 
-/// Called after each iteration with ||r|| / ||b|| of the recurrence. What it throws ends the call.
+/// Called after each iteration with ||r|| / ||b|| of the recurrence. An exception that it throws
+/// ends the call.
 struct cg_progress {
   void (*call)(void* context, std::size_t iteration, double residual) = nullptr;
   void* context = nullptr;
@@ -32,7 +33,7 @@ struct cg_progress {
 
 struct cg_options {
   double tolerance = 0;            ///< of ||b - A x|| / ||b||; 0: 1e-8, and 1e-5 for float
-  std::size_t most_iterations = 0; ///< 0: ten for each row
+  std::size_t most_iterations = 0; ///< 0: ten per row
   bool jacobi = false;             ///< precondition with the inverse of the diagonal
   cg_progress progress = {};
 };
@@ -42,10 +43,10 @@ struct cg_result {
   std::size_t iterations = 0;
   double residual = 0;          ///< ||r|| / ||b||, r as the recurrence has it
   double true_residual = 0;     ///< ||b - A x|| / ||b||, computed from the x that is returned
-  double tolerance = 0;         ///< the one that was meant
+  double tolerance = 0;         ///< the tolerance that was applied
   double seconds = 0;           ///< of the whole call
   double iteration_seconds = 0; ///< of the iterations alone, all of them
-  std::size_t vector_bytes = 0; ///< that an iteration moves beside the matrix
+  std::size_t vector_bytes = 0; ///< that an iteration moves in addition to the matrix
   std::string path;             ///< of the products, as spmv_plan::path()
 };
 
@@ -79,7 +80,7 @@ cg_result cg(A const& a, vector_view<value_t<A> const> b, vector_view<value_t<A>
   return detail::cg_typed<value_t<A>>(where{}, a, b, x, options);
 }
 
-/// For matrices whose type only run time tells; x's elements give the value type.
+/// For matrices whose type is known only at run time; x's elements give the value type.
 template <matrix A, class B, class X>
 requires(!typed_matrix<A>) cg_result
     cg(where const& w, A const& a, B const& b, X&& x, cg_options const& options = {}) {

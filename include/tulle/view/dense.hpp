@@ -39,7 +39,8 @@ dense_view<T, S> col_major(T* data, std::size_t rows, std::size_t cols, std::siz
 
 namespace detail {
 
-/// One whose type and space only run time tells. Nobody writes through one that was const.
+/// A dense view whose type and space are known only at run time. One made from const data is never
+/// written to.
 struct dense_ref {
   void* data = nullptr;
   std::size_t rows = 0, cols = 0, row_stride = 0, col_stride = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Views of one level over a matrix: its transpose, its multiple. They copy the view they stand on
-/// and no entry.
+/// Views over a matrix: its transpose, its multiple. They copy the underlying view and no entry.
 #pragma once
 #include "tulle/core/any_matrix.hpp"
 #include "tulle/core/device_matrix.hpp"
@@ -19,7 +18,7 @@ struct scaled_view {
   V factor;
 };
 
-/// A^H, which spmv and spmm take (op/adjoint.hpp), and nothing else.
+/// A^H. Only spmv and spmm take it (op/adjoint.hpp).
 template <class View>
 struct adjoint_view {
   View base;
@@ -39,12 +38,12 @@ auto view_of(A const& a) {
 template <class A>
 using view_type = decltype(view_of(std::declval<A const&>()));
 
-/// What keeps the arrays itself: a view of a temporary one would outlive them.
+/// Types that own their arrays: a view of a temporary would outlive them.
 template <class A>
 concept keeps_arrays = owner_traits<A>::is_owner || std::is_base_of_v<any_matrix, A> ||
     std::is_same_v<A, device_matrix>;
 
-/// The value type of an operand; void where only run time tells.
+/// The value type of an operand; void if it is known only at run time.
 template <class View>
 struct value_of {
   using type = void;
@@ -60,7 +59,7 @@ struct value_of<scaled_view<View, V>> {
   using type = V;
 };
 
-/// Whether a view's arrays are here.
+/// Whether a view's arrays are in host memory.
 template <class View>
 constexpr bool is_host_view() {
   if constexpr (view_traits<View>::is_view)

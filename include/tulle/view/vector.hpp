@@ -16,7 +16,7 @@ class vector_view;
 
 namespace detail {
 
-/// Where a container's elements are: a view of ours says so, all others are here.
+/// The memory space of a container: views of the library name it, all others are in host memory.
 template <class Container>
 inline constexpr space space_of_container = space::host;
 template <class T, space S>
@@ -32,9 +32,9 @@ concept lends_vector = std::is_convertible_v<decltype(std::declval<Container&>()
 } // namespace detail
 
 /// Pointer and size. Made implicitly from anything with data() and size(): std::vector, std::span,
-/// tulle::array, a vector of Eigen; and from a C array. Elements follow one another: what has gaps,
-/// like the row of a matrix stored by columns, or more than one row and column is refused, when
-/// compiling where the type tells.
+/// tulle::array, a vector of Eigen; and from a C array. Elements must be contiguous: a container
+/// with gaps, such as a row of a matrix stored by columns, or with more than one row and column is
+/// refused, at compile time if the type shows it.
 template <class T, space S>
 class vector_view {
 public:

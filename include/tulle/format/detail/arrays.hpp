@@ -43,8 +43,7 @@ bool overlaps(View const& a, void const* first, void const* last) {
   return hit;
 }
 
-/// The name of an array that should be there and is not, as in an owner that was moved from; else
-/// nullptr.
+/// The name of a missing array, as in an owner that was moved from; else nullptr.
 template <class View>
 char const* missing_array(View const& a) {
   char const* missing = nullptr;

@@ -7,7 +7,7 @@
 
 namespace tulle::detail {
 
-/// Borrows what is csr, converts what is not.
+/// Borrows a csr, converts anything else.
 template <class V, class I, class O>
 struct hub {
   csr<V, I, O> copy;

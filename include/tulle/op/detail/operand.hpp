@@ -35,7 +35,7 @@ decltype(auto) with_operand(scaled_view<View, V> const& a, F&& f, bool transpose
   return with_operand(a.base, static_cast<F&&>(f), transposed);
 }
 
-/// Where an operation runs that is not told: where the data is.
+/// Where an operation without a policy runs: where the data is.
 template <class View>
 where home_of(View const& a) {
   if constexpr (std::is_same_v<View, device_ref>)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether what has data() and size() is a vector whose elements follow one another. A row of a
-/// matrix stored by columns has both as well.
+/// Whether a type with data() and size() is a vector with contiguous elements. A row of a matrix
+/// stored by columns has both functions, too.
 #pragma once
 #include "tulle/core/fail.hpp"
 
