@@ -182,7 +182,7 @@ std::string symmetry_text(analysis const& a) {
 void print_histogram(length_statistics const& s) {
   constexpr int width = 40;
   std::uint64_t const most = *std::max_element(s.bins.begin(), s.bins.end());
-  fmt::print("\n  entries a row          rows\n");
+  fmt::print("\n  entries per row        rows\n");
   for (std::size_t b = 0; b < s.bins.size(); ++b) {
     std::uint64_t const from = b == 0 ? 0 : std::uint64_t{1} << (b - 1);
     std::uint64_t const to = b == 0 ? 0 : (std::uint64_t{1} << b) - 1;
@@ -246,7 +246,7 @@ void print_text(origin const& from, analysis const& a, std::vector<format_bytes>
   line("", fmt::format("{} stored zeros, {} NaN, {} infinite", count_text(a.zeros),
                        count_text(a.nans), count_text(a.infs)));
   print_histogram(a.row);
-  fmt::print("\n  {:<15} {:>11}  bytes an entry ({})\n", "format", "memory", name(a.type));
+  fmt::print("\n  {:<15} {:>11}  bytes per entry ({})\n", "format", "memory", name(a.type));
   for (format_bytes const& m : memory)
     if (m.bytes != 0)
       fmt::print("  {:<15} {:>11}  {:.2f}\n", name(m.format), bytes_text(m.bytes),

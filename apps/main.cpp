@@ -91,8 +91,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.footer("Wherever a matrix is wanted, it is a file (Matrix Market, edge list, METIS, "
              "Harwell-Boeing,\n"
-             "npz, PETSc; told by content and name) or a generator (tulle gen --list).\n"
-             "--json prints JSON instead of text, --json=FILE writes it to a file beside the text.\n"
+             "npz, PETSc; found by content and name) or a generator (tulle gen --list).\n"
+             "--json prints JSON instead of text, --json=FILE writes it to a file as well.\n"
              "--threads or TULLE_THREADS sets the number of threads, 1 to 1024, TULLE_ISA the "
              "instruction\n"
              "set.");

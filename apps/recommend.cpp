@@ -43,14 +43,14 @@ void run(recommend_options const& o) {
   if (o.json.alone())
     return;
   fmt::print("{}: {} for {:g} products\n\n  {:<19} {:>10} {:>10} {:>12} {:>10}\n", in.name,
-             name(all.front().layout), o.calls, "", "MB", "a call", "conversion", "together");
+             name(all.front().layout), o.calls, "", "MB", "product", "conversion", "all");
   for (candidate const& c : all)
     if (c.remark.empty())
       fmt::print("  {:<19} {:>10.1f} {:>10.2f} {:>12.0f} {:>10.1f}\n", name(c.layout),
                  c.bytes / 1e6, c.call, c.convert, c.total);
     else
       fmt::print("  {:<19} {}\n", name(c.layout), c.remark);
-  fmt::print("\nCosts are in products of csr, foretold by the bytes that must move.\n");
+  fmt::print("\nCosts are in products of csr, estimated from the bytes that must move; all: conversion and products.\n");
 }
 
 } // namespace
@@ -60,7 +60,7 @@ void add_recommend_command(CLI::App& app) {
       app.add_subcommand("recommend", "Say which layout suits a matrix, and why");
   auto const o = std::make_shared<recommend_options>();
   command->add_option("MATRIX", o->matrix, matrix_help)->required();
-  command->add_option("--calls", o->calls, "Products that a conversion has to pay for")
+  command->add_option("--calls", o->calls, "Number of products that will follow")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

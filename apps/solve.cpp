@@ -121,7 +121,7 @@ void print_text(loaded const& in, any_matrix const& a, cg_result const& r) {
   if (r.iterations != 0) {
     double const each = r.iteration_seconds / static_cast<double>(r.iterations);
     auto const bytes = static_cast<double>(a.bytes() + r.vector_bytes);
-    fmt::print(", {:.4g} ms an iteration, {:.1f} GB/s", each * 1e3, bytes / each * 1e-9);
+    fmt::print(", {:.4g} ms per iteration, {:.1f} GB/s", each * 1e3, bytes / each * 1e-9);
   }
   fmt::print("\n  {:<12} {}\n", "path", r.path);
 }

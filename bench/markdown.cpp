@@ -136,7 +136,7 @@ std::string markdown(results const& r) {
   }
   for (html::model const m = html::arrange(r); html::group const& g : m.groups)
     if (g.op == "spmv")
-      out += fmt::format("\n**{}**, bytes an entry\n\n{}\n**{}**, times as fast as the fastest of "
+      out += fmt::format("\n**{}**, bytes per entry\n\n{}\n**{}**, times as fast as the fastest of "
                          "csr, conversion included\n\n{}",
                          g.title, bytes_table(g), g.title, iterations_table(g));
   return out;

@@ -42,7 +42,7 @@ bool is_format(std::string_view word) {
 CLI::Option* add_json_option(CLI::App& command, json_output& json, std::string const& what) {
   return command.add_flag("--json{-}", json.path,
                           fmt::format("Print JSON{} instead of text; =FILE: write it to that file "
-                                      "besides",
+                                      "as well",
                                       what.empty() ? "" : " (" + what + ")"));
 }
 

@@ -61,7 +61,7 @@ std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
   auto const add = [&](contestant c, std::size_t entries, std::vector<double> const& times,
                        bool right) {
     char text[96];
-    std::snprintf(text, sizeof text, "%.1f million entries a second",
+    std::snprintf(text, sizeof text, "%.1f million entries per second",
                   1e-6 * static_cast<double>(entries) / statistic_of(times).median);
     c.path = text + (c.path.empty() ? "" : "; " + c.path);
     records.push_back(record_of(about, c, times, right));

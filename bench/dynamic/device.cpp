@@ -87,7 +87,7 @@ std::vector<record> run_builds(record const& about, csr<V, I, I> const& a,
   auto const add = [&](contestant c, std::size_t entries, std::vector<double> const& times,
                        bool right) {
     char text[64];
-    std::snprintf(text, sizeof text, "%.2f billion entries a second",
+    std::snprintf(text, sizeof text, "%.2f billion entries per second",
                   1e-9 * static_cast<double>(entries) / statistic_of(times).median);
     c.path = text;
     records.push_back(record_of(about, c, times, right));

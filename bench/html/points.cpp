@@ -80,7 +80,7 @@ std::string tulle_over_peer(group const& g) {
   drawing d(width, b.bottom() + 44, "Speed of tulle's best over the best peer by row length");
   scale const x = log_scale(xs, b.left, b.right());
   scale const y = log_scale(ys, b.bottom(), b.top);
-  axes(d, b, x, y, "entries a row, mean", "tulle over best peer");
+  axes(d, b, x, y, "entries per row, mean", "tulle over best peer");
   d.line({b.left, y(1)}, {b.right(), y(1)}, "bound");
   std::vector<std::pair<point, std::string>> names;
   for (auto const& [p, name] : at) {
@@ -144,7 +144,7 @@ std::string speed_by_row_length(group const& g) {
   drawing d(width, height_for(g), "GFlop/s of each contestant by mean row length");
   scale const x = log_scale(xs, b.left, b.right());
   scale const y = log_scale(ys, b.bottom(), b.top);
-  axes(d, b, x, y, "entries a row, mean", "GFlop/s");
+  axes(d, b, x, y, "entries per row, mean", "GFlop/s");
   draw(d, b, g, points, x, y);
   return figure("<b>All contestants.</b> <span class=soft>Filled: tulle. Hollow: peers.</span>",
                 d) +

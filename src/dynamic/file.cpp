@@ -104,7 +104,7 @@ public:
   }
   void check_end() {
     if (std::fgetc(file_) != EOF)
-      fail(errc::io, "%s: goes on behind its end", path_.c_str());
+      fail(errc::io, "%s: has bytes after its end", path_.c_str());
   }
   /// Bytes of the whole file, before anything of that size is allocated.
   std::uint64_t bytes() const {

@@ -204,7 +204,7 @@ void sell_view<V, I, O, S>::check(bool count) {
          "and at least 1",
          chunk, sigma);
   if (longs < 0 || longs > rows || (longs != 0 && !perm && places() != 0))
-    fail(errc::bad_structure, "sell: %lld long rows of %lld, or no perm beside them",
+    fail(errc::bad_structure, "sell: %lld long rows of %lld, or no perm with them",
          static_cast<long long>(longs), static_cast<long long>(rows));
   std::size_t const n = chunks();
   std::size_t const all = places();

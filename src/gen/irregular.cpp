@@ -104,7 +104,7 @@ source_ptr make_irregular(recipe const& r, limits const& most) {
   std::uint64_t const average = r.number[2];
   check_sizes(r, most, rows, cols, product(rows, average));
   if (average > cols)
-    fail(errc::bad_structure, "%s: %llu entries a row, but %llu columns", text(r).c_str(),
+    fail(errc::bad_structure, "%s: %llu entries per row, but %llu columns", text(r).c_str(),
          static_cast<unsigned long long>(average), static_cast<unsigned long long>(cols));
   return std::make_unique<lp_source>(rows, cols, average, r.seed);
 }

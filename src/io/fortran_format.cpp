@@ -118,7 +118,7 @@ private:
     if (peek() == '.') {
       ++p_;
       if (!number(decimals))
-        return bad("a point has no digits behind it");
+        return bad("a point has no digits after it");
     }
     if (kind != 'I' && kind != 'F' && peek() == 'E') {
       ++p_;

@@ -405,7 +405,7 @@ std::string optimized::why() const {
   for (candidate const& c : considered_) {
     if (c.remark.empty())
       std::snprintf(line, sizeof line,
-                    "%-19s %8.1f MB  a call %5.2f of csr, conversion %.0f calls\n",
+                    "%-19s %8.1f MB, product %5.2f of csr's, conversion %.0f products\n",
                     name(c.layout).c_str(), c.bytes / 1e6, c.call, c.convert);
     else
       std::snprintf(line, sizeof line, "%-19s ", name(c.layout).c_str());

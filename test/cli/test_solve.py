@@ -29,7 +29,7 @@ class Solve(CommandLine):
         self.assertIn("csr rows, 2 threads", found["path"])
         self.assertGreater(found["milliseconds_per_iteration"], 0)
         text = self.good("solve", "gen:poisson2d5:40")
-        for word in ("solved in", "iterations", "residual", "ms an iteration", "csr rows"):
+        for word in ("solved in", "iterations", "residual", "ms per iteration", "csr rows"):
             self.assertIn(word, text)
 
     def test_every_format_and_type(self):

@@ -82,7 +82,7 @@ TEST(dynamic_file, refuses_whatever_is_damaged) {
   EXPECT_TRUE(
       fails_with(errc::io, {"is of version 2", "reads version 1"}, [&] { matrix::load(other); }));
   write(other, whole + "x");
-  EXPECT_TRUE(fails_with(errc::io, {"goes on behind its end"}, [&] { matrix::load(other); }));
+  EXPECT_TRUE(fails_with(errc::io, {"has bytes after its end"}, [&] { matrix::load(other); }));
   write(other, std::string(200, 'x'));
   EXPECT_TRUE(fails_with(errc::io, {"is not a file of"}, [&] { matrix::load(other); }));
   EXPECT_TRUE(fails_with(errc::io, {"cannot be read"}, [&] { matrix::load(f.file("none")); }));

@@ -169,7 +169,7 @@ TEST(harwell_boeing, bad_formats_are_told) {
   EXPECT_EQ(with("(3Z8)"), why("(3Z8)", "only I, F, E, D, G, X and P are read"));
   EXPECT_EQ(with("(3F)"), why("(3F)", "a field has no width"));
   EXPECT_EQ(with("(3F0.0)"), why("(3F0.0)", "a field has no width"));
-  EXPECT_EQ(with("(3F8.)"), why("(3F8.)", "a point has no digits behind it"));
+  EXPECT_EQ(with("(3F8.)"), why("(3F8.)", "a point has no digits after it"));
   EXPECT_EQ(with("(3E8.1E)"), why("(3E8.1E)", "the width of an exponent is missing"));
   EXPECT_EQ(with("(0F8.1)"), why("(0F8.1)", "a repeat count is 0"));
   EXPECT_EQ(with("(-2F8.1)"), why("(-2F8.1)", "only a scale factor may be negative"));
