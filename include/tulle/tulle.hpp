@@ -5,6 +5,7 @@
 #include "tulle/core/any_matrix.hpp"
 #include "tulle/core/device.hpp"
 #include "tulle/core/device_matrix.hpp"
+#include "tulle/core/diagnostics.hpp"
 #include "tulle/core/error.hpp"
 #include "tulle/core/machine.hpp"
 #include "tulle/core/named_array.hpp"
