@@ -23,7 +23,6 @@
 #include "tulle/io/matrix_market.hpp"
 #include "tulle/io/read.hpp"
 #include "tulle/op/add.hpp"
-#include "tulle/op/adjoint.hpp"
 #include "tulle/op/assemble.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/dense_level1.hpp"
