@@ -40,7 +40,7 @@ int main() {
   // [/parts]
 
   // [vectors]
-  double const xy = tulle::dot(x, y); // complex: conj(x) . y
+  double const xy = tulle::dot(x, y); // complex: dotc(x, y) conjugates x
   tulle::axpy(2.0, x, y);             // y += 2 x
   double const n = tulle::norm2(y);   // norm1, norm_inf
   // [/vectors]

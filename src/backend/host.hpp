@@ -103,14 +103,24 @@ inline outcome conjugate(work_place const& at, detail::value_kind kind,
                          detail::dense_ref const& from, detail::dense_ref const& to) {
   detail::with_value(kind, [&]<class V>(V) {
     if constexpr (!std::is_floating_point_v<V>) {
+      bool const by_rows = to.row_stride >= to.col_stride;
+      std::size_t const length = by_rows ? to.cols : to.rows;
+      std::size_t const line = by_rows ? to.row_stride : to.col_stride;
+      std::size_t const step = by_rows ? to.col_stride : to.row_stride;
+      std::size_t const from_line = by_rows ? from.row_stride : from.col_stride;
+      std::size_t const from_step = by_rows ? from.col_stride : from.row_stride;
       std::size_t const n = to.rows * to.cols;
       int const parts = detail::parts_for(n, at.threads, 1 << 16);
       detail::parallel(parts, [&](int part) {
         std::size_t const end = detail::split(n, part + 1, parts);
-        for (std::size_t k = detail::split(n, part, parts); k < end; ++k) {
-          std::size_t const i = k / to.cols, j = k % to.cols;
-          static_cast<V*>(to.data)[i * to.row_stride + j * to.col_stride] = std::conj(
-              static_cast<V const*>(from.data)[i * from.row_stride + j * from.col_stride]);
+        std::size_t k = detail::split(n, part, parts);
+        for (std::size_t i = n ? k / length : 0, j = n ? k % length : 0; k < end; ++k) {
+          static_cast<V*>(to.data)[i * line + j * step] =
+              std::conj(static_cast<V const*>(from.data)[i * from_line + j * from_step]);
+          if (++j == length) {
+            j = 0;
+            ++i;
+          }
         }
       });
     }

@@ -2,6 +2,7 @@
 
 // The modules of devices: found, loaded once, and asked.
 #include "tulle/core/device.hpp"
+#include "tulle/core/diagnostics.hpp"
 #include "tulle/core/error.hpp"
 
 #include "backend/tables.hpp"
@@ -57,9 +58,15 @@ opened open_module(slot const& s) {
   return {table, ""};
 }
 
+opened told(opened m) {
+  if (!m.table)
+    detail::tell(event::module_missing, "%s", m.why.c_str());
+  return m;
+}
+
 opened const& module_of(backend b) { // never closed: kernels may run until the end
-  static opened const cuda = open_module(slots[0]);
-  static opened const opencl = open_module(slots[1]);
+  static opened const cuda = told(open_module(slots[0]));
+  static opened const opencl = told(open_module(slots[1]));
   return b == backend::cuda ? cuda : opencl;
 }
 

@@ -53,25 +53,25 @@ std::uint64_t hash_of(array_of const& a, int threads) {
 /// The number of elements and nine of them, the first and the last among them. Multiplications do
 /// not wait for one another.
 template <class T>
-std::uint64_t sample_of(T const* p, std::size_t n) {
+[[gnu::always_inline]] inline std::uint64_t sample_of(T const* p, std::size_t n) {
   constexpr std::size_t samples = 8;
   std::uint64_t h = n;
   if (n == 0)
     return h;
   std::size_t const step = n / samples;
   for (std::size_t s = 0; s < samples; ++s)
-    h += (static_cast<std::uint64_t>(p[s * step]) + s) * (0x9e3779b97f4a7c15u + 2 * s);
+    h += static_cast<std::uint64_t>(p[s * step]) * (0x9e3779b97f4a7c15u + 2 * s);
   return h + static_cast<std::uint64_t>(p[n - 1]) * 0xc2b2ae3d27d4eb4fu;
 }
 
-std::uint64_t sample_of(array_of const& a) {
+[[gnu::always_inline]] inline std::uint64_t sample_of(array_of const& a) {
+  if (a.size == 4) [[likely]]
+    return sample_of(static_cast<std::uint32_t const*>(a.data()), a.n);
   switch (a.size) {
   case 1:
     return sample_of(static_cast<std::uint8_t const*>(a.data()), a.n);
   case 2:
     return sample_of(static_cast<std::uint16_t const*>(a.data()), a.n);
-  case 4:
-    return sample_of(static_cast<std::uint32_t const*>(a.data()), a.n);
   default:
     return sample_of(static_cast<std::uint64_t const*>(a.data()), a.n);
   }
@@ -116,6 +116,32 @@ std::uint64_t mark_of(array_list const& all, std::uint64_t serial) {
     if (a.is_index)
       h = mixed(mixed(h, reinterpret_cast<std::uintptr_t>(a.data())), sample_of(a));
   return h;
+}
+
+void seen_arrays::keep(array_list const& all, std::uint64_t serial) {
+  serial_ = serial;
+  count_ = 0;
+  for (array_of const& a : all)
+    all_[count_++] = {a.data(), a.n, a.is_index ? sample_of(a) : 0};
+}
+
+bool seen_arrays::are(array_list const& all, std::uint64_t serial, void const* first,
+                      void const* last) const {
+  if (serial != serial_ || all.size() != count_)
+    return false;
+  seen const* known = all_;
+  bool same = true;
+  for (array_of const& a : all) {
+    void const* const data = a.data();
+    if (data != known->data || a.n != known->n)
+      return false; // before its indices are read
+    bool const apart = last <= data || static_cast<char const*>(data) + a.bytes() <= first;
+    same &= apart;
+    if (a.is_index)
+      same &= sample_of(a) == known->sample;
+    ++known;
+  }
+  return same;
 }
 
 } // namespace tulle::formats

@@ -41,8 +41,10 @@ public:
       add({name, &at, n, sizeof(T), is_index, is_index && !name.follows_values});
     });
   }
+  static constexpr std::size_t most = 24;
   array_of const* begin() const { return all_; }
   array_of const* end() const { return all_ + count_; }
+  std::size_t size() const { return count_; }
 
 private:
   void add(array_of const& a) {
@@ -50,7 +52,6 @@ private:
       fail(errc::unsupported, "a view has more than %zu arrays", most);
     all_[count_++] = a;
   }
-  static constexpr std::size_t most = 24;
   array_of all_[most];
   std::size_t count_ = 0;
 };
@@ -66,5 +67,24 @@ std::uint64_t place_of(array_list const& all, std::uint64_t serial);
 /// The same, and of a few indices of each array: memory is used again, and a serial number is not
 /// always there. Arrays on the host.
 std::uint64_t mark_of(array_list const& all, std::uint64_t serial);
+
+/// The arrays of the last call that was in order, so that a call with the same ones need not look
+/// at them but for a few indices: what mark_of() tells, without joining it to one number.
+class seen_arrays {
+public:
+  void keep(array_list const& all, std::uint64_t serial);
+  /// Whether they are those, and none of them shares a byte with [first, last).
+  bool are(array_list const& all, std::uint64_t serial, void const* first, void const* last) const;
+
+private:
+  struct seen {
+    void const* data;
+    std::size_t n;
+    std::uint64_t sample;
+  };
+  std::uint64_t serial_ = 0;
+  std::size_t count_ = 0; // 0: none
+  seen all_[array_list::most];
+};
 
 } // namespace tulle::formats

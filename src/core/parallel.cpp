@@ -9,6 +9,7 @@
 // lately.
 #include "tulle/core/parallel.hpp"
 
+#include "tulle/core/diagnostics.hpp"
 #include "tulle/core/fail.hpp"
 
 #include "core/at_fork.hpp"
@@ -275,7 +276,8 @@ struct pool {
   // Up to `wanted` of them.
   int take(int wanted, worker** to) {
     static int const processors = static_cast<int>(std::thread::hardware_concurrency());
-    std::lock_guard const lock(mutex);
+    std::unique_lock lock(mutex);
+    bool const was_refused = refused;
     if (wanted > most_wanted) {
       most_wanted = wanted;
       refused = false;
@@ -288,6 +290,11 @@ struct pool {
       to[k] = idle.back();
       idle.pop_back();
     }
+    bool const tells = refused && !was_refused;
+    int const there = threads;
+    lock.unlock();
+    if (tells)
+      tell(event::thread_refused, "the system gave no thread beside the %d that there are", there);
     return n;
   }
   void give_back(worker** from, int n) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/acsr.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/counting_sort.hpp"
 #include "format/detail/refill.hpp"
@@ -49,7 +51,9 @@ void acsr_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O>
-acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options o, cpu const& where) {
+acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options o, cpu const& policy) {
+  detail::limited const space("acsr", policy);
+  cpu const& where = space.counted();
   csr<V, I, O> c = csr<V, I, O>::from_csr(a, {}, where);
   auto const n = static_cast<std::size_t>(c.rows);
   auto const bin = [ptr = c.row_ptr.data()](std::size_t i) {
@@ -76,7 +80,9 @@ acsr<V, I, O> acsr<V, I, O>::from_csr(csr_view<V, I, O> a, acsr_options o, cpu c
 }
 
 template <class V, class I, class O>
-void acsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void acsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("acsr", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("acsr", *this);
   detail::refill_rows("acsr", rows, cols, view().nnz, a, row_ptr.data(), col.data(), val.data(),
                       where);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/bccoo.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/bcsr_build.hpp"
 #include "format/detail/block_check.hpp"
 #include "format/instantiate.hpp"
@@ -120,7 +122,9 @@ void bccoo_view<V, I, O, S>::check(bool count) {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> bccoo_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> bccoo_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("bccoo", policy);
+  cpu const& where = space.counted();
   array<O> const ptr = detail::block_pointers(*this, where);
   return as_bcsr(ptr.data()).to_csr(where);
 }
@@ -136,7 +140,9 @@ void bccoo<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-bccoo<V, I, O> bccoo<V, I, O>::from_csr(csr_view<V, I, O> a, bccoo_options o, cpu const& where) {
+bccoo<V, I, O> bccoo<V, I, O>::from_csr(csr_view<V, I, O> a, bccoo_options o, cpu const& policy) {
+  detail::limited const space("bccoo", policy);
+  cpu const& where = space.counted();
   bcsr<V, I, O> b = detail::blocks_from_csr(a, {o.rows, o.cols, o.limit, false}, where, "bccoo");
   bccoo c;
   c.rows = b.rows;
@@ -175,7 +181,9 @@ bccoo<V, I, O> bccoo<V, I, O>::from_csr(csr_view<V, I, O> a, bccoo_options o, cp
 }
 
 template <class V, class I, class O>
-void bccoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void bccoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("bccoo", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("bccoo", *this);
   array<O> const ptr = detail::block_pointers(view(), where);
   detail::refill_blocks("bccoo", view().as_bcsr(ptr.data()), val.data(), nnz, a, where);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/bcoo.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/bcsr_build.hpp"
 #include "format/detail/block_check.hpp"
 #include "format/instantiate.hpp"
@@ -80,7 +82,9 @@ void bcoo_view<V, I, O, S>::check(bool count) {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> bcoo_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> bcoo_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("bcoo", policy);
+  cpu const& where = space.counted();
   array<O> const ptr = detail::block_pointers(*this, where);
   return as_bcsr(ptr.data()).to_csr(where);
 }
@@ -95,7 +99,9 @@ void bcoo<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-bcoo<V, I, O> bcoo<V, I, O>::from_csr(csr_view<V, I, O> a, bcoo_options o, cpu const& where) {
+bcoo<V, I, O> bcoo<V, I, O>::from_csr(csr_view<V, I, O> a, bcoo_options o, cpu const& policy) {
+  detail::limited const space("bcoo", policy);
+  cpu const& where = space.counted();
   bcsr<V, I, O> b = detail::blocks_from_csr(a, {o.rows, o.cols, o.limit, false}, where, "bcoo");
   bcoo c;
   c.rows = b.rows;
@@ -120,7 +126,9 @@ bcoo<V, I, O> bcoo<V, I, O>::from_csr(csr_view<V, I, O> a, bcoo_options o, cpu c
 }
 
 template <class V, class I, class O>
-void bcoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void bcoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("bcoo", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("bcoo", *this);
   array<O> const ptr = detail::block_pointers(view(), where);
   detail::refill_blocks("bcoo", view().as_bcsr(ptr.data()), val.data(), nnz, a, where);

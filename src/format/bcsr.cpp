@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/bcsr.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/bcsr_build.hpp"
 #include "format/detail/block_check.hpp"
 #include "format/detail/blocks.hpp"
@@ -54,7 +56,9 @@ void bcsr_view<V, I, O, S>::check(bool count) {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> bcsr_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> bcsr_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("bcsr", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(rows);
   csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory), {}, {});
   c.row_ptr[0] = 0;
@@ -119,12 +123,16 @@ void bcsr<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu const& where) {
+bcsr<V, I, O> bcsr<V, I, O>::from_csr(csr_view<V, I, O> a, bcsr_options o, cpu const& policy) {
+  detail::limited const space("bcsr", policy);
+  cpu const& where = space.counted();
   return detail::blocks_from_csr(a, o, where);
 }
 
 template <class V, class I, class O>
-void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void bcsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("bcsr", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("bcsr", *this);
   if (!symmetric)
     return detail::refill_blocks("bcsr", view(), val.data(), nnz, a, where);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/bicrs.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/bicrs_parts.hpp"
 #include "format/detail/refill.hpp"
 #include "format/instantiate.hpp"
@@ -110,12 +112,16 @@ void bicrs_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> bicrs_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> bicrs_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("bicrs", policy);
+  cpu const& where = space.counted();
   return detail::bicrs_to_csr(*this, where);
 }
 
 template <class V, class I, class O>
-bicrs<V, I, O> bicrs<V, I, O>::from_csr(csr_view<V, I, O> a, bicrs_options o, cpu const& where) {
+bicrs<V, I, O> bicrs<V, I, O>::from_csr(csr_view<V, I, O> a, bicrs_options o, cpu const& policy) {
+  detail::limited const space("bicrs", policy);
+  cpu const& where = space.counted();
   detail::check_bicrs_options("bicrs", o.block, 0, bicrs_options::most_block, o.part);
   detail::canonical<V, I, O> const c(a, where);
   bicrs b;
@@ -150,7 +156,9 @@ bicrs<V, I, O> bicrs<V, I, O>::from_csr(csr_view<V, I, O> a, bicrs_options o, cp
 }
 
 template <class V, class I, class O>
-void bicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void bicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("bicrs", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("bicrs", *this);
   auto const parts = view().parts;
   auto const runs_of = [&](csr_view<V, I, O> const& c) {

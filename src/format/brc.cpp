@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/brc.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/brc_levels.hpp"
 #include "format/detail/ell_build.hpp"
 #include "format/detail/jds_check.hpp"
@@ -141,7 +143,9 @@ void brc_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> brc_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> brc_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("brc", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(rows);
   auto const entries = static_cast<std::size_t>(nnz);
   array<I> length(n, where.memory); // of each row
@@ -167,7 +171,9 @@ void brc<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-brc<V, I, O> brc<V, I, O>::from_csr(csr_view<V, I, O> a, brc_options o, cpu const& where) {
+brc<V, I, O> brc<V, I, O>::from_csr(csr_view<V, I, O> a, brc_options o, cpu const& policy) {
+  detail::limited const space("brc", policy);
+  cpu const& where = space.counted();
   detail::check_brc_options(o);
   detail::canonical<V, I, O> const c(a, where);
   detail::rows_by_length<V, I, O> order(c.view, 0, where);
@@ -221,7 +227,9 @@ brc<V, I, O> brc<V, I, O>::from_csr(csr_view<V, I, O> a, brc_options o, cpu cons
 }
 
 template <class V, class I, class O>
-void brc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void brc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("brc", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("brc", *this);
   auto const v = view();
   detail::refill_if(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/bsell.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/block_check.hpp"
 #include "format/detail/blocks.hpp"
 #include "format/detail/bsell_build.hpp"
@@ -148,7 +150,9 @@ void bsell_view<V, I, O, S>::check(bool count) {
 }
 
 template <class V, class I, class O>
-bsell<V, I, O> bsell<V, I, O>::from_csr(csr_view<V, I, O> a, bsell_options o, cpu const& where) {
+bsell<V, I, O> bsell<V, I, O>::from_csr(csr_view<V, I, O> a, bsell_options o, cpu const& policy) {
+  detail::limited const space("bsell", policy);
+  cpu const& where = space.counted();
   o = detail::checked_bsell_options<V>(o);
   auto const b = bcsr<V, I, O>::from_csr(a, {o.rows, o.cols, o.limit, false}, where);
   bsell c;
@@ -239,7 +243,9 @@ bsell<V, I, O> bsell<V, I, O>::from_csr(csr_view<V, I, O> a, bsell_options o, cp
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> bsell_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> bsell_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("bsell", policy);
+  cpu const& where = space.counted();
   std::size_t const n = block_rows();
   auto const slots = static_cast<std::size_t>(size());
   bcsr<V, I, O> b(unchecked, rows, cols, nnz, height, width, array<O>(n + 1, where.memory), {}, {},
@@ -277,7 +283,9 @@ csr<V, I, O> bsell_view<V, I, O, S>::to_csr(cpu const& where) const {
 }
 
 template <class V, class I, class O>
-void bsell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void bsell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("bsell", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("bsell", *this);
   bsell_view<V, I, O> const to = view();
   auto const slots = static_cast<std::size_t>(to.size());

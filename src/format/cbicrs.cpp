@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/cbicrs.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/bicrs_blocks.hpp"
 #include "format/detail/refill.hpp"
 #include "format/instantiate.hpp"
@@ -88,7 +90,9 @@ void cbicrs_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> cbicrs_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> cbicrs_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("cbicrs", policy);
+  cpu const& where = space.counted();
   return detail::bicrs_to_csr(*this, where);
 }
 
@@ -101,7 +105,10 @@ void cbicrs<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-cbicrs<V, I, O> cbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, cbicrs_options o, cpu const& where) {
+cbicrs<V, I, O> cbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, cbicrs_options o,
+                                          cpu const& policy) {
+  detail::limited const space("cbicrs", policy);
+  cpu const& where = space.counted();
   detail::check_bicrs_options("cbicrs", o.block, 1, detail::most_bicrs_block, o.part);
   detail::canonical<V, I, O> const c(a, where);
   cbicrs b;
@@ -127,7 +134,9 @@ cbicrs<V, I, O> cbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, cbicrs_options o,
 }
 
 template <class V, class I, class O>
-void cbicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void cbicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("cbicrs", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("cbicrs", *this);
   auto const runs_of = [&](csr_view<V, I, O> const& c) {
     return detail::bicrs_runs<V, I, O>("cbicrs", c, this->block, this->part_row.data(),

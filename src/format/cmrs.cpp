@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/cmrs.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/refill.hpp"
 #include "format/detail/strips.hpp"
@@ -166,7 +168,9 @@ void cmrs_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> cmrs_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> cmrs_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("cmrs", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(rows);
   auto const entries = static_cast<std::size_t>(nnz);
   auto const h = static_cast<std::size_t>(layout.height);
@@ -214,7 +218,9 @@ void cmrs<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-cmrs<V, I, O> cmrs<V, I, O>::from_csr(csr_view<V, I, O> a, cmrs_options o, cpu const& where) {
+cmrs<V, I, O> cmrs<V, I, O>::from_csr(csr_view<V, I, O> a, cmrs_options o, cpu const& policy) {
+  detail::limited const space("cmrs", policy);
+  cpu const& where = space.counted();
   cmrs_layout const layout = detail::layout_of(o);
   detail::check_column_words(a.cols, layout);
   detail::canonical<V, I, O> const c(a, where);
@@ -228,7 +234,9 @@ cmrs<V, I, O> cmrs<V, I, O>::from_csr(csr_view<V, I, O> a, cmrs_options o, cpu c
 }
 
 template <class V, class I, class O>
-cmrs<V, I, O> cmrs<V, I, O>::from_csr(csr<V, I, O>&& a, cmrs_options o, cpu const& where) {
+cmrs<V, I, O> cmrs<V, I, O>::from_csr(csr<V, I, O>&& a, cmrs_options o, cpu const& policy) {
+  detail::limited const space("cmrs", policy);
+  cpu const& where = space.counted();
   cmrs_layout const layout = detail::layout_of(o);
   detail::check_column_words(a.cols, layout);
   cmrs b;
@@ -249,7 +257,9 @@ cmrs<V, I, O> cmrs<V, I, O>::from_csr(csr<V, I, O>&& a, cmrs_options o, cpu cons
 }
 
 template <class V, class I, class O>
-void cmrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void cmrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("cmrs", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("cmrs", *this);
   cmrs_view<V, I, O> const b = view();
   auto const each_strip = [&](auto&& f) {

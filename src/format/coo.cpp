@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/coo.hpp"
 
+#include "tulle/core/limited.hpp"
 #include "tulle/op/detail/compress.hpp"
 
 #include "format/detail/canonical.hpp"
@@ -42,7 +43,9 @@ bool ascends(I const* index, std::size_t n, cpu const& where) {
 } // namespace detail
 
 template <class V, class I, class O, space S>
-csr<V, I, O> coo_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> coo_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("coo", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(nnz);
   // Rows in order, as most come, are at copy cost; what else there is, is sorted outright.
   if (!detail::ascends(row, n, where))
@@ -68,7 +71,9 @@ coo<V, I, O>::coo(I rows, I cols, array<I> row, array<I> col, array<V> val)
 }
 
 template <class V, class I, class O>
-coo<V, I, O> coo<V, I, O>::from_csr(csr_view<V, I, O> a, coo_options, cpu const& where) {
+coo<V, I, O> coo<V, I, O>::from_csr(csr_view<V, I, O> a, coo_options, cpu const& policy) {
+  detail::limited const space("coo", policy);
+  cpu const& where = space.counted();
   detail::canonical<V, I, O> const c(a, where);
   auto const n = static_cast<std::size_t>(c.view.rows);
   auto const entries = static_cast<std::size_t>(c.view.nnz);
@@ -90,7 +95,9 @@ coo<V, I, O> coo<V, I, O>::from_csr(csr_view<V, I, O> a, coo_options, cpu const&
 }
 
 template <class V, class I, class O>
-void coo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void coo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("coo", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("coo", *this);
   auto const lines = static_cast<std::size_t>(rows);
   std::size_t const n = val.size();

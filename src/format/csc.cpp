@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/csc.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/alike.hpp"
 #include "format/detail/canonical.hpp"
 #include "format/detail/check_pointers.hpp"
@@ -20,7 +22,9 @@ void csc_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> csc_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> csc_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("csc", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(nnz);
   csr<V, I, O> c(unchecked, rows, cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
   c.row_ptr = detail::sort_lines(
@@ -36,7 +40,9 @@ csc<V, I, O>::csc(I rows, I cols, array<O> col_ptr, array<I> row, array<V> val)
 }
 
 template <class V, class I, class O>
-csc<V, I, O> csc<V, I, O>::from_csr(csr_view<V, I, O> a, csc_options, cpu const& where) {
+csc<V, I, O> csc<V, I, O>::from_csr(csr_view<V, I, O> a, csc_options, cpu const& policy) {
+  detail::limited const space("csc", policy);
+  cpu const& where = space.counted();
   detail::canonical<V, I, O> const c(a, where);
   auto const n = static_cast<std::size_t>(c.view.nnz);
   csc b(unchecked, a.rows, a.cols, {}, array<I>(n, where.memory), array<V>(n, where.memory));
@@ -48,7 +54,9 @@ csc<V, I, O> csc<V, I, O>::from_csr(csr_view<V, I, O> a, csc_options, cpu const&
 }
 
 template <class V, class I, class O>
-void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void csc<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("csc", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("csc", *this);
   auto const lines = static_cast<std::size_t>(rows);
   auto const columns = static_cast<std::size_t>(cols);

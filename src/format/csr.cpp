@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/csr.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/canonical.hpp"
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/refill.hpp"
@@ -47,7 +49,9 @@ bool csr_view<V, I, O, S>::is_canonical(cpu const& where) const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> csr_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> csr_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("csr", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(rows);
   auto const entries = static_cast<std::size_t>(nnz);
   csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory),
@@ -100,13 +104,17 @@ void csr<V, I, O>::validate(cpu const& where) const {
 }
 
 template <class V, class I, class O>
-csr<V, I, O> csr<V, I, O>::from_csr(csr_view<V, I, O> a, csr_options, cpu const& where) {
+csr<V, I, O> csr<V, I, O>::from_csr(csr_view<V, I, O> a, csr_options, cpu const& policy) {
+  detail::limited const space("csr", policy);
+  cpu const& where = space.counted();
   a.validate(where);
   return a.to_csr(where);
 }
 
 template <class V, class I, class O>
-void csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("csr", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("csr", *this);
   detail::refill_rows("csr", rows, cols, view().nnz, a, row_ptr.data(), col.data(), val.data(),
                       where);

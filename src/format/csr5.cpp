@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/csr5.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/canonical.hpp"
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/copy.hpp"
@@ -177,7 +179,9 @@ void csr5_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> csr5_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> csr5_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("csr5", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(rows) + 1;
   auto const entries = static_cast<std::size_t>(nnz);
   csr<V, I, O> c(unchecked, rows, cols, array<O>(n, where.memory), array<I>(entries, where.memory),
@@ -202,7 +206,9 @@ csr5<V, I, O>::csr5(I rows, I cols, int omega, int sigma, array<O> row_ptr,
 }
 
 template <class V, class I, class O>
-csr5<V, I, O> csr5<V, I, O>::from_csr(csr_view<V, I, O> a, csr5_options o, cpu const& where) {
+csr5<V, I, O> csr5<V, I, O>::from_csr(csr_view<V, I, O> a, csr5_options o, cpu const& policy) {
+  detail::limited const space("csr5", policy);
+  cpu const& where = space.counted();
   detail::canonical<V, I, O> const c(a, where);
   auto const n = static_cast<std::size_t>(a.rows) + 1;
   auto const entries = static_cast<std::size_t>(c.view.nnz);
@@ -222,7 +228,9 @@ csr5<V, I, O> csr5<V, I, O>::from_csr(csr_view<V, I, O> a, csr5_options o, cpu c
 }
 
 template <class V, class I, class O>
-csr5<V, I, O> csr5<V, I, O>::from_csr(csr<V, I, O>&& a, csr5_options o, cpu const& where) {
+csr5<V, I, O> csr5<V, I, O>::from_csr(csr<V, I, O>&& a, csr5_options o, cpu const& policy) {
+  detail::limited const space("csr5", policy);
+  cpu const& where = space.counted();
   a.validate(where);
   if (!a.view().is_canonical(where)) {
     csr5 b = from_csr(a.to_csr(where), o, where);
@@ -243,7 +251,9 @@ csr5<V, I, O> csr5<V, I, O>::from_csr(csr<V, I, O>&& a, csr5_options o, cpu cons
 }
 
 template <class V, class I, class O>
-csr<V, I, O> csr5<V, I, O>::to_csr(cpu const& where) && {
+csr<V, I, O> csr5<V, I, O>::to_csr(cpu const& policy) && {
+  detail::limited const space("csr5", policy);
+  cpu const& where = space.counted();
   validate();
   if (row_ptr.empty())
     row_ptr = array<O>(1, O(0), where.memory);
@@ -255,7 +265,9 @@ csr<V, I, O> csr5<V, I, O>::to_csr(cpu const& where) && {
 }
 
 template <class V, class I, class O>
-void csr5<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void csr5<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("csr5", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("csr5", *this);
   detail::check_csr5_shape(errc::bad_structure, omega, sigma);
   auto const lanes = static_cast<std::size_t>(omega);

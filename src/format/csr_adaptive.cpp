@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/csr_adaptive.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/refill.hpp"
 #include "format/detail/row_blocks.hpp"
@@ -62,7 +64,9 @@ void csr_adaptive_view<V, I, O, S>::validate() const {
 
 template <class V, class I, class O>
 csr_adaptive<V, I, O> csr_adaptive<V, I, O>::from_csr(csr_view<V, I, O> a, csr_adaptive_options o,
-                                                      cpu const& where) {
+                                                      cpu const& policy) {
+  detail::limited const space("csr_adaptive", policy);
+  cpu const& where = space.counted();
   detail::check_block_entries(o.entries);
   csr<V, I, O> c = csr<V, I, O>::from_csr(a, {}, where);
   auto const n = static_cast<std::size_t>(c.rows);
@@ -108,7 +112,9 @@ csr_adaptive<V, I, O> csr_adaptive<V, I, O>::from_csr(csr_view<V, I, O> a, csr_a
 }
 
 template <class V, class I, class O>
-void csr_adaptive<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void csr_adaptive<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("csr_adaptive", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("csr_adaptive", *this);
   detail::refill_rows("csr_adaptive", rows, cols, view().nnz, a, row_ptr.data(), col.data(),
                       val.data(), where);

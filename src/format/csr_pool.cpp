@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/csr_pool.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/refill.hpp"
 #include "format/detail/row_lengths.hpp"
@@ -104,7 +106,9 @@ void csr_pool<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> csr_pool_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> csr_pool_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("csr_pool", policy);
+  cpu const& where = space.counted();
   auto const pool = page();
   auto const a = as_dynamic(pool);
   auto const entries = static_cast<std::size_t>(nnz);
@@ -125,7 +129,9 @@ csr<V, I, O> csr_pool_view<V, I, O, S>::to_csr(cpu const& where) const {
 
 template <class V, class I, class O>
 csr_pool<V, I, O> csr_pool<V, I, O>::from_csr(csr_view<V, I, O> a, csr_pool_options o,
-                                              cpu const& where) {
+                                              cpu const& policy) {
+  detail::limited const space("csr_pool", policy);
+  cpu const& where = space.counted();
   detail::check_pool(o);
   detail::canonical<V, I, O> const canon(a, where);
   csr_view<V, I, O> const& c = canon.view;
@@ -186,7 +192,9 @@ csr_pool<V, I, O> csr_pool<V, I, O>::from_csr(csr_view<V, I, O> a, csr_pool_opti
 }
 
 template <class V, class I, class O>
-void csr_pool<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void csr_pool<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("csr_pool", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("csr_pool", *this);
   csr_pool_view<V, I, O> const v = view();
   auto const pool = v.page();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/dia.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/canonical.hpp"
 #include "format/detail/check_room.hpp"
 #include "format/detail/dia_convert.hpp"
@@ -142,7 +144,9 @@ void dia_view<V, I, O, S>::check(bool count) {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> dia_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("dia", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(rows);
   detail::dia_grid const g{rows, cols, block};
   csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, where.memory), {}, {});
@@ -233,7 +237,9 @@ void dia<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu const& where) {
+dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu const& policy) {
+  detail::limited const space("dia", policy);
+  cpu const& where = space.counted();
   detail::check_dia_options(o);
   detail::canonical<V, I, O> const c(a, where);
   if (o.symmetric)
@@ -304,7 +310,9 @@ dia<V, I, O> dia<V, I, O>::from_csr(csr_view<V, I, O> a, dia_options o, cpu cons
 }
 
 template <class V, class I, class O>
-void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void dia<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("dia", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("dia", *this);
   detail::dia_grid const g{rows, cols, block};
   int const parts = parts_for(static_cast<std::size_t>(nnz), where.threads);

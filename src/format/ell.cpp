@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/ell.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/canonical.hpp"
 #include "format/detail/check_room.hpp"
 #include "format/detail/ell_build.hpp"
@@ -28,7 +30,9 @@ void ell_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> ell_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> ell_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("ell", policy);
+  cpu const& where = space.counted();
   auto const entries = static_cast<std::size_t>(nnz);
   csr<V, I, O> c(
       unchecked, rows, cols,
@@ -59,7 +63,9 @@ void ell<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-ell<V, I, O> ell<V, I, O>::from_csr(csr_view<V, I, O> a, ell_options o, cpu const& where) {
+ell<V, I, O> ell<V, I, O>::from_csr(csr_view<V, I, O> a, ell_options o, cpu const& policy) {
+  detail::limited const space("ell", policy);
+  cpu const& where = space.counted();
   detail::check_limit("ell", o.limit);
   detail::canonical<V, I, O> const c(a, where);
   auto const n = static_cast<std::size_t>(c.view.rows);
@@ -70,7 +76,9 @@ ell<V, I, O> ell<V, I, O>::from_csr(csr_view<V, I, O> a, ell_options o, cpu cons
 }
 
 template <class V, class I, class O>
-void ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("ell", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("ell", *this);
   detail::refill_if(
       "ell", rows, cols, nnz, a, where,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/hyb.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/canonical.hpp"
 #include "format/detail/check_room.hpp"
 #include "format/detail/counting_sort.hpp"
@@ -67,7 +69,9 @@ void hyb_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> hyb_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> hyb_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("hyb", policy);
+  cpu const& where = space.counted();
   auto const lines = static_cast<std::size_t>(rows);
   auto const entries = static_cast<std::size_t>(nnz);
   auto const n = static_cast<std::size_t>(rest);
@@ -122,7 +126,9 @@ void hyb<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu const& where) {
+hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu const& policy) {
+  detail::limited const space("hyb", policy);
+  cpu const& where = space.counted();
   detail::check_hyb_options(o);
   detail::canonical<V, I, O> const c(a, where);
   O const* const row_ptr = c.view.row_ptr;
@@ -148,7 +154,9 @@ hyb<V, I, O> hyb<V, I, O>::from_csr(csr_view<V, I, O> a, hyb_options o, cpu cons
 }
 
 template <class V, class I, class O>
-void hyb<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void hyb<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("hyb", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("hyb", *this);
   std::optional<detail::rest_parts<O>> rest;
   detail::refill_if(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/jds.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/jds_check.hpp"
 #include "format/detail/jds_layout.hpp"
 #include "format/instantiate.hpp"
@@ -26,7 +28,9 @@ void jds_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> jds_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> jds_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("jds", policy);
+  cpu const& where = space.counted();
   return detail::jds_to_csr(*this, where);
 }
 
@@ -37,7 +41,9 @@ void jds<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-jds<V, I, O> jds<V, I, O>::from_csr(csr_view<V, I, O> a, jds_options o, cpu const& where) {
+jds<V, I, O> jds<V, I, O>::from_csr(csr_view<V, I, O> a, jds_options o, cpu const& policy) {
+  detail::limited const space("jds", policy);
+  cpu const& where = space.counted();
   detail::check_jds_options("jds", 1, o.split);
   detail::canonical<V, I, O> const c(a, where);
   detail::rows_by_length<V, I, O> order(c.view, o.split, where);
@@ -49,7 +55,9 @@ jds<V, I, O> jds<V, I, O>::from_csr(csr_view<V, I, O> a, jds_options o, cpu cons
 }
 
 template <class V, class I, class O>
-void jds<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void jds<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("jds", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("jds", *this);
   detail::jds_refill("jds", *this, a, where);
 }

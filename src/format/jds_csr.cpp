@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/jds_csr.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/jds_check.hpp"
 #include "format/detail/jds_layout.hpp"
 #include "format/instantiate.hpp"
@@ -30,7 +32,9 @@ void jds_csr_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> jds_csr_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> jds_csr_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("jds_csr", policy);
+  cpu const& where = space.counted();
   return detail::jds_to_csr(*this, where);
 }
 
@@ -47,7 +51,9 @@ void jds_csr<V, I, O>::validate() const {
 
 template <class V, class I, class O>
 jds_csr<V, I, O> jds_csr<V, I, O>::from_csr(csr_view<V, I, O> a, jds_csr_options o,
-                                            cpu const& where) {
+                                            cpu const& policy) {
+  detail::limited const space("jds_csr", policy);
+  cpu const& where = space.counted();
   detail::check_jds_options("jds_csr", o.section, o.split);
   detail::canonical<V, I, O> const c(a, where);
   detail::rows_by_length<V, I, O> order(c.view, o.split, where);
@@ -61,7 +67,9 @@ jds_csr<V, I, O> jds_csr<V, I, O>::from_csr(csr_view<V, I, O> a, jds_csr_options
 }
 
 template <class V, class I, class O>
-void jds_csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void jds_csr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("jds_csr", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("jds_csr", *this);
   detail::jds_refill("jds_csr", *this, a, where);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/jds_ell.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/ell_build.hpp"
 #include "format/detail/jds_check.hpp"
 #include "format/detail/jds_layout.hpp"
@@ -48,7 +50,9 @@ void jds_ell_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> jds_ell_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> jds_ell_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("jds_ell", policy);
+  cpu const& where = space.counted();
   return detail::jds_to_csr(*this, where);
 }
 
@@ -65,7 +69,9 @@ void jds_ell<V, I, O>::validate() const {
 
 template <class V, class I, class O>
 jds_ell<V, I, O> jds_ell<V, I, O>::from_csr(csr_view<V, I, O> a, jds_ell_options o,
-                                            cpu const& where) {
+                                            cpu const& policy) {
+  detail::limited const space("jds_ell", policy);
+  cpu const& where = space.counted();
   detail::check_jds_options("jds_ell", o.section, o.split);
   detail::check_limit("jds_ell", o.limit);
   detail::canonical<V, I, O> const c(a, where);
@@ -87,7 +93,9 @@ jds_ell<V, I, O> jds_ell<V, I, O>::from_csr(csr_view<V, I, O> a, jds_ell_options
 }
 
 template <class V, class I, class O>
-void jds_ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void jds_ell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("jds_ell", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("jds_ell", *this);
   detail::jds_refill("jds_ell", *this, a, where);
 }

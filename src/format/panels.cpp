@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/panels.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/check_room.hpp"
 #include "format/detail/panel_refill.hpp"
@@ -125,7 +127,9 @@ void panels_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> panels_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> panels_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("panels", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(rows);
   csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, O(0), where.memory),
                  array<I>(static_cast<std::size_t>(nnz), where.memory),
@@ -164,7 +168,10 @@ csr<V, I, O> panels_view<V, I, O, S>::to_csr(cpu const& where) const {
 }
 
 template <class V, class I, class O>
-panels<V, I, O> panels<V, I, O>::from_csr(csr_view<V, I, O> a, panels_options o, cpu const& where) {
+panels<V, I, O> panels<V, I, O>::from_csr(csr_view<V, I, O> a, panels_options o,
+                                          cpu const& policy) {
+  detail::limited const space("panels", policy);
+  cpu const& where = space.counted();
   detail::check_panels_options(o);
   detail::canonical<V, I, O> const c(a, where);
   panels b;
@@ -197,7 +204,9 @@ panels<V, I, O> panels<V, I, O>::from_csr(csr_view<V, I, O> a, panels_options o,
 }
 
 template <class V, class I, class O>
-void panels<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void panels<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("panels", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("panels", *this);
   using builder = detail::tile_builder<V, I, O>;
   if (order.empty())

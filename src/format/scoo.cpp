@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/scoo.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/refill.hpp"
 #include "format/detail/slices.hpp"
@@ -54,7 +56,9 @@ void scoo_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> scoo_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> scoo_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("scoo", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(rows);
   auto const entries = static_cast<std::size_t>(nnz);
   csr<V, I, O> c(unchecked, rows, cols, array<O>(n + 1, O(0), where.memory),
@@ -76,7 +80,9 @@ csr<V, I, O> scoo_view<V, I, O, S>::to_csr(cpu const& where) const {
 }
 
 template <class V, class I, class O>
-scoo<V, I, O> scoo<V, I, O>::from_csr(csr_view<V, I, O> a, scoo_options o, cpu const& where) {
+scoo<V, I, O> scoo<V, I, O>::from_csr(csr_view<V, I, O> a, scoo_options o, cpu const& policy) {
+  detail::limited const space("scoo", policy);
+  cpu const& where = space.counted();
   detail::check_slice_rows(o);
   detail::canonical<V, I, O> const canon(a, where);
   csr_view<V, I, O> const& c = canon.view;
@@ -133,7 +139,9 @@ scoo<V, I, O> scoo<V, I, O>::from_csr(csr_view<V, I, O> a, scoo_options o, cpu c
 }
 
 template <class V, class I, class O>
-void scoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void scoo<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("scoo", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("scoo", *this);
   scoo_view<V, I, O> const b = view();
   detail::refill_if(

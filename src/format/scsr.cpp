@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/scsr.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/refill.hpp"
 #include "format/detail/symmetric.hpp"
@@ -63,7 +65,9 @@ void scsr_view<V, I, O, S>::validate() const {
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> scsr_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> scsr_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("scsr", policy);
+  cpu const& where = space.counted();
   return detail::mirrored(lower(), where);
 }
 
@@ -78,7 +82,9 @@ void scsr<V, I, O>::validate() const {
 }
 
 template <class V, class I, class O>
-scsr<V, I, O> scsr<V, I, O>::from_csr(csr_view<V, I, O> a, scsr_options, cpu const& where) {
+scsr<V, I, O> scsr<V, I, O>::from_csr(csr_view<V, I, O> a, scsr_options, cpu const& policy) {
+  detail::limited const space("scsr", policy);
+  cpu const& where = space.counted();
   detail::canonical<V, I, O> const c(a, where);
   detail::check_symmetric("scsr", c.view, where);
   csr<V, I, O> l = detail::lower_triangle(c.view, where);
@@ -92,7 +98,9 @@ scsr<V, I, O> scsr<V, I, O>::from_csr(csr_view<V, I, O> a, scsr_options, cpu con
 }
 
 template <class V, class I, class O>
-void scsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void scsr<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("scsr", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("scsr", *this);
   detail::refill_if(
       "scsr", rows, cols, nnz, a, where,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/sell.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/canonical.hpp"
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/refill.hpp"
@@ -47,7 +49,9 @@ sell_view<V, I, O, S>::sell_view(I rows, I cols, int chunk, int sigma,
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> sell_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("sell", policy);
+  cpu const& where = space.counted();
   auto const n = static_cast<std::size_t>(rows);
   auto const apart = static_cast<std::size_t>(longs);
   auto const wide = static_cast<std::size_t>(chunk);
@@ -250,7 +254,9 @@ void sell_view<V, I, O, S>::check(bool count) {
 }
 
 template <class V, class I, class O>
-sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu const& where) {
+sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu const& policy) {
+  detail::limited const space("sell", policy);
+  cpu const& where = space.counted();
   detail::check_sell_options(o);
   detail::canonical<V, I, O> const c(a, where);
   if (o.symmetric) {
@@ -280,7 +286,9 @@ sell<V, I, O> sell<V, I, O>::from_csr(csr_view<V, I, O> a, sell_options o, cpu c
 }
 
 template <class V, class I, class O>
-void sell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void sell<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("sell", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("sell", *this);
   // What is stored, as a matrix of its own.
   auto const refill_part = [&](csr_view<V, I, O> const& part, O entries) {

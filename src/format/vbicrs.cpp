@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tulle/format/vbicrs.hpp"
 
+#include "tulle/core/limited.hpp"
+
 #include "format/detail/bicrs_blocks.hpp"
 #include "format/detail/blocks.hpp"
 #include "format/detail/check_room.hpp"
@@ -200,12 +202,17 @@ std::size_t vbicrs_view<V, I, O, S>::check_block(std::size_t b, int rows_here,
 }
 
 template <class V, class I, class O, space S>
-csr<V, I, O> vbicrs_view<V, I, O, S>::to_csr(cpu const& where) const {
+csr<V, I, O> vbicrs_view<V, I, O, S>::to_csr(cpu const& policy) const {
+  detail::limited const space("vbicrs", policy);
+  cpu const& where = space.counted();
   return detail::bicrs_to_csr(*this, where);
 }
 
 template <class V, class I, class O>
-vbicrs<V, I, O> vbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, vbicrs_options o, cpu const& where) {
+vbicrs<V, I, O> vbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, vbicrs_options o,
+                                          cpu const& policy) {
+  detail::limited const space("vbicrs", policy);
+  cpu const& where = space.counted();
   detail::check_bicrs_options("vbicrs", o.block, 1, detail::most_bicrs_block, o.part);
   detail::check_vbicrs_height(o.height, lanes);
   detail::canonical<V, I, O> const c(a, where);
@@ -261,7 +268,9 @@ vbicrs<V, I, O> vbicrs<V, I, O>::from_csr(csr_view<V, I, O> a, vbicrs_options o,
 }
 
 template <class V, class I, class O>
-void vbicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& where) {
+void vbicrs<V, I, O>::refill(csr_view<V, I, O> a, cpu const& policy) {
+  detail::limited const space("vbicrs", policy);
+  cpu const& where = space.counted();
   detail::check_arrays("vbicrs", *this);
   detail::vbicrs_size const shape = {std::size_t(height), std::size_t(lanes / height)};
   auto const runs_of = [&](csr_view<V, I, O> const& c) {

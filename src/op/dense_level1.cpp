@@ -87,7 +87,7 @@ double sum_of_squares(V const* x, double scale, vector_blocks const& all) {
 
 template <class V>
 V dense_level1<V>::dot(where const& w, vector_view<V const> x, vector_view<V const> y,
-                       dense_dot_options options) {
+                       dot_options options) {
   check_vectors("dot", x, y.data(), y.size());
   if (by_reference("dot", w))
     return kernels::reference::dot(x.data(), y.data(), x.size(), options.conjugate);

@@ -3,6 +3,7 @@
 // What plans of products with dense operands have in common, on every backend: the matrix they are
 // for, the kernel's view of them, and whether another matrix is as good.
 #pragma once
+#include "tulle/core/diagnostics.hpp"
 #include "tulle/core/plan.hpp"
 #include "tulle/op/convert.hpp"
 
@@ -22,7 +23,8 @@ struct kernel_plan {
   std::size_t rows = 0, cols = 0, nnz = 0;
   backend_table const* there = nullptr;
   plan_view view;
-  known_pattern known; // on a device its mark alone: of where the indices lie
+  bool conjugated = false; // of complex values: adjoint(a), conjugated(a)
+  known_pattern known;     // on a device its mark alone: of where the indices lie
 
   void begin(tulle::where const& w, spmv_operand a) {
     where = w;
@@ -33,6 +35,7 @@ struct kernel_plan {
     nnz = a.matrix.nnz;
     there = &table_of(w.backend);
     view.transposed = a.transposed;
+    conjugated = a.conjugated;
   }
   bool is_host() const { return space_of(where) == space::host; }
 };
@@ -49,6 +52,10 @@ inline void check_space(char const* op, matrix_ref const& m, backend b) {
          name(m.space), name(b));
 }
 
+inline char const* wrapped(bool transposed, bool conjugated) {
+  return transposed ? conjugated ? " adjoint" : " transposed" : conjugated ? " conjugated" : "";
+}
+
 inline void check_same_shape(char const* op, kernel_plan const& p, spmv_operand a) {
   matrix_ref const& m = a.matrix;
   if (p.matrix_format != m.format || p.type != m.type || p.view.transposed != a.transposed ||
@@ -56,8 +63,8 @@ inline void check_same_shape(char const* op, kernel_plan const& p, spmv_operand 
     fail(errc::shape_mismatch,
          "%s: the plan is for a %s%s of %zu x %zu with %zu entries, A is a %s%s of %zu x %zu with "
          "%zu",
-         op, name(p.matrix_format), p.view.transposed ? " transposed" : "", p.rows, p.cols, p.nnz,
-         name(m.format), a.transposed ? " transposed" : "", m.rows, m.cols, m.nnz);
+         op, name(p.matrix_format), wrapped(p.view.transposed, p.conjugated), p.rows, p.cols, p.nnz,
+         name(m.format), wrapped(a.transposed, a.conjugated), m.rows, m.cols, m.nnz);
 }
 
 inline void check_workspace(char const* op, std::size_t bytes, std::size_t limit) {
@@ -88,7 +95,7 @@ inline std::string path_of(kernel_plan const& p, device_properties const& d) {
   std::string text = name(p.where.backend);
   if (*d.architecture)
     text += std::string("/") + d.architecture;
-  text += std::string(" ") + name(p.matrix_format) + (p.view.transposed ? " transposed" : "");
+  text += std::string(" ") + name(p.matrix_format) + wrapped(p.view.transposed, p.conjugated);
   if (*p.view.method)
     text += std::string(" ") + p.view.method;
   if (p.where.backend == backend::cpu)
@@ -99,12 +106,19 @@ inline std::string path_of(kernel_plan const& p, device_properties const& d) {
 /// The same for a format that has no kernel on the host.
 inline std::string path_through_csr(kernel_plan const& p) {
   return std::string(name(p.where.backend)) + ", " + name(p.matrix_format) + " through csr" +
-         (p.view.transposed ? " transposed" : "");
+         wrapped(p.view.transposed, p.conjugated);
 }
 
 /// A csr that is made of the operand for one call.
 inline any_matrix csr_of(where const& w, matrix_ref const& m) {
-  return convert(m, format::csr, cpu{.threads = w.threads, .memory = w.memory});
+  tell_converted(m.format);
+  return convert(m, format::csr, w.as_cpu());
+}
+
+/// All indices of a are read.
+inline void tell_compared(char const* op, format f) noexcept {
+  tell(event::pattern_compared,
+       "%s: the plan met arrays of a %s that it did not know, and reads all indices", op, name(f));
 }
 
 [[noreturn]] inline void fail_other_pattern(char const* op, format f) {

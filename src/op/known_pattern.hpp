@@ -2,6 +2,7 @@
 
 // Whether an operand has the pattern that a plan was made for.
 #pragma once
+#include "tulle/core/diagnostics.hpp"
 #include "tulle/core/where.hpp"
 #include "tulle/op/detail/hub.hpp"
 
@@ -32,6 +33,8 @@ void recognise(char const* op, char const* operand, View const& a, known_pattern
   std::uint64_t const mark = formats::mark_of(formats::array_list(a), a.serial);
   if (mark == known.mark)
     return;
+  tell(event::pattern_compared,
+       "%s: the plan met arrays of %s that it did not know, and reads all indices", op, operand);
   check_pattern(op, operand, a, known, threads);
   known.mark = mark;
 }

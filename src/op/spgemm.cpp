@@ -264,8 +264,10 @@ any_matrix spgemm(where const& w, any_matrix const& a, any_matrix const& b, spge
   detail::limited space("spgemm", w);
   any_matrix of_a, of_b;
   for (auto const& [from, to] : {std::pair(&a, &of_a), std::pair(&b, &of_b)})
-    if (from->format() != format::csr)
+    if (from->format() != format::csr) {
+      detail::tell_converted(from->format());
       *to = convert(*from, format::csr, space.counted());
+    }
   return visit(a.type(), [&](auto types) -> any_matrix {
     using T = decltype(types);
     using owner = csr<typename T::value, typename T::index, typename T::offset>;

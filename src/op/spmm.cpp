@@ -2,11 +2,12 @@
 
 // The walk of a call: check, plan where no plan is given, run. A format that has no kernel of its
 // own, its transpose, and a single column go through spmv, a column after the other: those that do
-// not lie together are copied to where they do, and back.
+// lie together are copied to where they do, and back. For conj(A) the product is by a copy of B.
 #include "tulle/op/spmm.hpp"
 
 #include "tulle/core/error.hpp"
 
+#include "op/conjugated.hpp"
 #include "op/dense_operands.hpp"
 #include "op/kernel_plan.hpp"
 
@@ -18,6 +19,7 @@ namespace tulle {
 
 struct spmm_plan::state : detail::kernel_plan {
   detail::dense_ref b, c;
+  detail::dense_ref multiplied;        // b, or the copy of its conjugate, with its memory
   spmm_kernel const* kernel = nullptr; // nullptr: column by column, or through csr
   std::optional<spmv_plan> column;
   std::size_t y_at = 0; // of a column in the workspace; x is at its beginning
@@ -32,9 +34,15 @@ using detail::spmv_operand;
 using detail::value_kind;
 using detail::with_value;
 
+char const* name_of(spmv_operand a) {
+  return a.conjugated   ? a.transposed ? "spmm (adjoint)" : "spmm (conjugated)"
+         : a.transposed ? "spmm (transposed)"
+                        : "spmm";
+}
+
 void check_operands(spmv_operand a, value_kind kind, dense_ref const& b, dense_ref const& c) {
   matrix_ref const& m = a.matrix;
-  char const* const op = a.transposed ? "spmm (transposed)" : "spmm";
+  char const* const op = name_of(a);
   if (kind_of_type(m.type) != kind)
     fail(errc::unsupported, "%s: A is %s but B and C hold another type", op, name(m.type));
   detail::check_built(op, m);
@@ -85,6 +93,10 @@ bool is_alike(dense_ref const& a, dense_ref const& b) {
 
 void check_plan(spmm_plan::state const& s, spmv_operand a, dense_ref const& b, dense_ref const& c) {
   detail::check_same_shape("spmm", s, a);
+  if (s.conjugated != a.conjugated)
+    fail(errc::shape_mismatch, "spmm: the plan is for A%s, this is A%s",
+         detail::wrapped(s.view.transposed, s.conjugated),
+         detail::wrapped(a.transposed, a.conjugated));
   for (auto const& [what, planned, given] : {std::tuple("B", s.b, b), std::tuple("C", s.c, c)})
     if (!is_alike(planned, given))
       fail(errc::shape_mismatch,
@@ -127,12 +139,15 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
   auto const start = std::chrono::steady_clock::now();
   matrix_ref const& m = a.matrix;
   detail::check_space("spmm", m, w.backend);
-  check_operands(a, kind_of_type(m.type), b, c);
-  std::size_t const each = bytes_of(kind_of_type(m.type));
+  value_kind const kind = kind_of_type(m.type);
+  a.conjugated = a.conjugated && detail::is_complex(kind);
+  check_operands(a, kind, b, c);
+  std::size_t const each = bytes_of(kind);
   state s;
   s.begin(w, a);
   s.b = b;
   s.c = c;
+  s.multiplied = a.conjugated ? detail::copy_at(nullptr, b) : b;
   if (!s.is_host() && b.cols > INT_MAX)
     fail(errc::overflow, "spmm: %zu columns do not fit a 32-bit index", b.cols);
   if (w.backend == backend::cpu) {
@@ -143,20 +158,28 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
   s.kernel = kernel_for(s, a, b);
   std::size_t bytes = 0;
   if (s.kernel) {
-    tulle::check(s.kernel->prepare(m.view, b, c, s.view, bytes), "spmm");
+    tulle::check(s.kernel->prepare(m.view, s.multiplied, c, s.view, bytes), "spmm");
     path_ = detail::path_of(s, there);
   } else if (w.backend == backend::reference) {
     path_ = detail::path_through_csr(s);
   } else {
     s.column.emplace(a.transposed ? spmv_plan(w, tulle::transposed(m)) : spmv_plan(w, m));
-    s.y_at = is_apart(b) ? (b.rows * each + 255) / 256 * 256 : 0;
+    s.y_at = is_apart(s.multiplied) ? (b.rows * each + 255) / 256 * 256 : 0;
     bytes = s.y_at + (is_apart(c) ? c.rows * each : 0);
     path_ = "column by column, " + s.column->path();
+    if (b.cols > 1)
+      detail::tell(event::fallback, "spmm: a %s%s has no kernel and goes column by column",
+                   name(m.format), detail::wrapped(a.transposed, a.conjugated));
   }
+  std::size_t const copy_from = (bytes + 255) / 256 * 256;
+  if (a.conjugated)
+    bytes = copy_from + detail::copy_bytes("spmm", b, kind);
   detail::check_workspace("spmm", bytes + (s.column ? s.column->bytes() : 0), w.workspace_limit);
   s.view.work = take_workspace(bytes, w);
+  if (a.conjugated)
+    s.multiplied.data = static_cast<std::byte*>(s.view.work) + copy_from;
   if (s.kernel && s.kernel->fill)
-    tulle::check(s.kernel->fill(m.view, b, s.view), "spmm");
+    tulle::check(s.kernel->fill(m.view, s.multiplied, s.view), "spmm");
   if (!s.is_host())
     s.known.mark = formats::place_of(m);
   else if (!s.column) // which knows for itself
@@ -168,6 +191,7 @@ spmm_plan::spmm_plan(where const& w, spmv_operand a, dense_ref const& b, dense_r
 void spmm_plan::check_operand(spmv_operand a) {
   detail::plan_turn const turn(*this, "spmm");
   state& s = get();
+  a.conjugated = a.conjugated && detail::is_complex(kind_of_type(s.type));
   check_operands(a, kind_of_type(s.type), s.b, s.c);
   check_plan(s, a, s.b, s.c);
   detail::check_space("spmm", a.matrix, s.where.backend);
@@ -189,9 +213,26 @@ void spmm_plan::rebind_to(spmv_operand a) {
 }
 
 namespace detail {
+namespace {
+
+/// The product without conjugation, of operands that are in order.
+void multiply(spmm_plan::state& s, value_kind kind, void const* alpha, spmv_operand a,
+              dense_ref const& b, void const* beta, dense_ref const& c) {
+  if (s.kernel)
+    return check(s.kernel->run({alpha, a.matrix.view, b, beta, c, &s.view}), "spmm");
+  if (s.column)
+    return with_value(kind, [&]<class V>(V) {
+      run_columns(s, kind, *static_cast<V const*>(alpha), a, b, *static_cast<V const*>(beta), c);
+    });
+  any_matrix const csr = csr_of(s.where, a.matrix);
+  spmm(nullptr, s.where, kind, alpha, {csr.ref(), a.transposed}, b, beta, c);
+}
+
+} // namespace
 
 void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
           dense_ref const& b, void const* beta, dense_ref const& c) {
+  a.conjugated = a.conjugated && is_complex(kind);
   check_operands(a, kind, b, c);
   std::optional<plan_turn> turn;
   if (plan) {
@@ -213,14 +254,13 @@ void spmm(spmm_plan* plan, where const& w, value_kind kind, void const* alpha, s
   spmm_plan::state& s = plan->get();
   if (!s.is_host())
     check_place("spmm", s, a.matrix);
-  if (s.kernel)
-    return check(s.kernel->run({alpha, a.matrix.view, b, beta, c, &s.view}), "spmm");
-  if (s.column)
-    return with_value(kind, [&]<class V>(V) {
-      run_columns(s, kind, *static_cast<V const*>(alpha), a, b, *static_cast<V const*>(beta), c);
-    });
-  any_matrix const csr = csr_of(here, a.matrix);
-  spmm(nullptr, here, kind, alpha, {csr.ref(), a.transposed}, b, beta, c);
+  if (!a.conjugated)
+    return multiply(s, kind, alpha, a, b, beta, c);
+  a.conjugated = false;
+  multiply_conjugated("spmm", here, kind, alpha, b, s.multiplied, beta, c,
+                      [&](void const* conj_alpha, void const* conj_beta) {
+                        multiply(s, kind, conj_alpha, a, s.multiplied, conj_beta, c);
+                      });
 }
 
 } // namespace detail

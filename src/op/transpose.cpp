@@ -176,8 +176,10 @@ csr<V, I, O> const& transpose_plan<V, I, O>::run(csr_view<V, I, O> a) {
 any_matrix transpose(where const& w, any_matrix const& a, transpose_options o) {
   detail::limited const space("transpose", w);
   any_matrix csr_of_a;
-  if (a.format() != format::csr)
+  if (a.format() != format::csr) {
+    detail::tell_converted(a.format());
     csr_of_a = convert(a, format::csr, space.counted());
+  }
   return visit(a.type(), [&](auto types) -> any_matrix {
     using T = decltype(types);
     using owner = csr<typename T::value, typename T::index, typename T::offset>;

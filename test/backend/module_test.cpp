@@ -4,7 +4,6 @@
 // is read too early, and what is left where any allocation, launch or kernel fails.
 #include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/gen/generate.hpp"
-#include "tulle/op/adjoint.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/spmm.hpp"
 

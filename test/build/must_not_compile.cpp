@@ -5,7 +5,6 @@
 #include <array>
 #include <span>
 #include <tulle/interop/arrays.hpp>
-#include <tulle/op/adjoint.hpp>
 #include <tulle/op/assemble.hpp>
 #include <tulle/op/convert.hpp>
 #include <tulle/op/optimize.hpp>
@@ -112,8 +111,7 @@ void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, sp
   spmm(cpu{}, 1.0, device, row_major<space::cuda>(x.data(), 3, 1), 0.0,
        row_major<space::cuda>(y.data(), 4, 1));
 #elif defined CASE_host_matrix_with_dense_ones_on_the_device
-  spmm(1.0, a, row_major<space::cuda>(x.data(), 3, 1), 0.0,
-       row_major<space::cuda>(y.data(), 4, 1));
+  spmm(1.0, a, row_major<space::cuda>(x.data(), 3, 1), 0.0, row_major<space::cuda>(y.data(), 4, 1));
 #elif defined CASE_float_c_with_a_double_matrix
   std::vector<float> z(4);
   spmm(1.0, a, in, 0.0, row_major(z.data(), 4, 1));

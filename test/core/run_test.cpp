@@ -13,10 +13,14 @@
 #include <cfenv>
 #include <climits>
 #include <gtest/gtest.h>
+#include <limits>
 #include <omp.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 namespace tulle::test::run_test {
 namespace {
@@ -101,6 +105,26 @@ TEST(parallel, threads_round_as_the_caller_does) {
     EXPECT_EQ(found, (std::array<int, 7>{}));
   }
 }
+
+#ifdef __x86_64__
+TEST(parallel, threads_flush_denormal_numbers_as_the_caller_does) {
+  unsigned const before = _mm_getcsr();
+  constexpr unsigned flush_and_zero = 0x8040;
+  for (unsigned const mode : {flush_and_zero, 0u}) {
+    _mm_setcsr((before & ~flush_and_zero) | mode);
+    std::array<int, 7> found{};
+    for (int run = 0; run < 50; ++run)
+      parallel(7, [&](int part) {
+        double volatile const least = std::numeric_limits<double>::min();
+        double volatile const half = least / 2;
+        found[static_cast<std::size_t>(part)] += (half == 0) != (mode == flush_and_zero);
+        std::this_thread::yield();
+      });
+    _mm_setcsr(before);
+    EXPECT_EQ(found, (std::array<int, 7>{}));
+  }
+}
+#endif
 
 #if !defined(TULLE_SANITIZED_THREAD) // which does not follow a child with threads
 // A fork has the caller's thread alone; it starts its own.

@@ -2,8 +2,8 @@
 
 // Products with the conjugate transpose on the device, against those of the reference: integers,
 // exact in any order.
-#include "tulle/op/adjoint.hpp"
 #include "tulle/op/convert.hpp"
+#include "tulle/op/spmm.hpp"
 
 #include "device/under_test.hpp"
 #include "support/expect.hpp"

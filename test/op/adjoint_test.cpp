@@ -2,8 +2,10 @@
 
 // Products with the conjugate transpose, against sums over the entries.
 #include "tulle/core/any_matrix.hpp"
-#include "tulle/op/adjoint.hpp"
+#include "tulle/format/formats.hpp"
 #include "tulle/op/convert.hpp"
+#include "tulle/op/spmm.hpp"
+#include "tulle/op/transpose.hpp"
 
 #include "support/expect.hpp"
 #include "support/memory.hpp"
@@ -89,6 +91,121 @@ TEST(adjoint, of_a_transpose_is_the_conjugate_and_of_a_multiple_conjugates_the_f
   EXPECT_EQ(v, expected({2, -5}, a, u, 0, v));
 }
 
+/// f(view, factor, transposed, conjugated) for each way in which two or three views may stand on
+/// one another: the view multiplies as factor times the wrapped a does.
+template <class A, class F>
+void each_nesting(A const& a, F&& f) {
+  c64 const s(2, 5), conj_s = std::conj(s);
+  f(scaled(adjoint(a), s), s, true, true);
+  f(adjoint(scaled(a, s)), conj_s, true, true);
+  f(transposed(adjoint(a)), c64(1), false, true);
+  f(adjoint(transposed(a)), c64(1), false, true);
+  f(adjoint(adjoint(a)), c64(1), false, false);
+  f(conjugated(a), c64(1), false, true);
+  f(conjugated(conjugated(a)), c64(1), false, false);
+  f(conjugated(transposed(a)), c64(1), true, true);
+  f(transposed(conjugated(a)), c64(1), true, true);
+  f(conjugated(adjoint(a)), c64(1), true, false);
+  f(conjugated(scaled(a, s)), conj_s, false, true);
+  f(scaled(conjugated(a), s), s, false, true);
+  f(scaled(transposed(a), s), s, true, false);
+  f(transposed(scaled(a, s)), s, true, false);
+  f(scaled(scaled(a, s), s), s * s, false, false);
+  f(transposed(transposed(a)), c64(1), false, false);
+  f(scaled(adjoint(scaled(a, s)), c64(0, 1)), conj_s * c64(0, 1), true, true);
+}
+
+TEST(adjoint, views_stand_on_one_another_in_any_order) {
+  csr<c64> const a = matrix(find("skewed_unsorted").matrix);
+  csr<c64> const t = transpose(a);
+  c64 const alpha(2, -1), beta(-1, 3);
+  int ways = 0;
+  each_nesting(a, [&](auto const& view, c64 factor, bool is_transposed, bool is_conjugated) {
+    SCOPED_TRACE(++ways);
+    csr<c64> plain = is_transposed ? t : a;
+    for (c64& v : plain.val)
+      v = factor * (is_conjugated ? std::conj(v) : v);
+    auto const rows = static_cast<std::size_t>(plain.rows);
+    auto const cols = static_cast<std::size_t>(plain.cols);
+    std::vector<c64> const x = vector(3 * cols, 1), before = vector(3 * rows, 4);
+    std::vector<c64> const x1(x.begin(), x.begin() + plain.cols);
+    std::vector<c64> wanted(before.begin(), before.begin() + plain.rows), y = wanted, z = wanted;
+    spmv(reference{}, alpha, plain, x1, beta, wanted);
+    spmv(alpha, view, x1, beta, y);
+    EXPECT_EQ(y, wanted);
+    spmv_plan plan(view);
+    for (int call = 0; call < 2; ++call) {
+      y = z;
+      spmv(plan, alpha, view, x1, beta, y);
+      EXPECT_EQ(y, wanted);
+    }
+    plan.check(view);
+    plan.rebind(view);
+    y = z;
+    spmv(plan, alpha, view, x1, beta, y);
+    EXPECT_EQ(y, wanted);
+
+    std::vector<c64> c = before, d = before;
+    auto const in = row_major(x.data(), cols, 3);
+    spmm(reference{}, alpha, plain, in, beta, row_major(c.data(), rows, 3));
+    spmm(alpha, view, in, beta, row_major(d.data(), rows, 3));
+    EXPECT_EQ(d, c);
+    spmm_plan columns(view, in, row_major(d.data(), rows, 3));
+    for (int call = 0; call < 2; ++call) {
+      d = before;
+      spmm(columns, alpha, view, in, beta, row_major(d.data(), rows, 3));
+      EXPECT_EQ(d, c);
+    }
+    columns.check(view);
+  });
+  EXPECT_EQ(ways, 17);
+}
+
+TEST(adjoint, a_plan_keeps_the_memory_and_says_so) {
+  if (!counts_global_allocations())
+    GTEST_SKIP();
+  csr<c64> const a = matrix(find("skewed_unsorted").matrix);
+  auto const rows = static_cast<std::size_t>(a.rows), cols = static_cast<std::size_t>(a.cols);
+  std::vector<c64> const x = vector(2 * rows, 1);
+  std::vector<c64> y(2 * cols);
+  failing_memory memory;
+  cpu const w{.threads = 1, .memory = &memory};
+  spmv_plan plan(w, adjoint(a)), other(w, transposed(a));
+  spmm_plan columns(w, adjoint(a), row_major(x.data(), rows, 2), row_major(y.data(), cols, 2));
+  EXPECT_NE(plan.path().find("csr adjoint"), std::string::npos) << plan.path();
+  EXPECT_GE(plan.bytes(), other.bytes() + rows * sizeof(c64));
+  vector_view<c64 const> const in(x.data(), rows);
+  vector_view<c64> const out(y.data(), cols);
+  auto const multiply = [&] {
+    spmv(plan, 1.0, adjoint(a), in, 0.5, out);
+    spmv(plan, 1.0, transposed(a), in, 0.5, out); // which it is for as well
+    spmm(columns, 1.0, adjoint(a), row_major(x.data(), rows, 2), 0.5, row_major(y.data(), cols, 2));
+  };
+  multiply();
+  memory.fail_at(1);
+  std::size_t const before = global_allocations();
+  for (int call = 0; call < 3; ++call)
+    multiply();
+  EXPECT_EQ(global_allocations(), before);
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"allocate"},
+                         [&] { spmv(other, 1.0, adjoint(a), in, 0.5, out); }));
+}
+
+TEST(adjoint, a_plan_of_dense_operands_is_for_one_kind_of_view) {
+  csr<c64> const a = matrix(find("skewed_unsorted").matrix);
+  auto const rows = static_cast<std::size_t>(a.rows), cols = static_cast<std::size_t>(a.cols);
+  std::vector<c64> const x = vector(2 * rows, 1);
+  std::vector<c64> y(2 * cols);
+  auto const in = row_major(x.data(), rows, 2);
+  auto const out = row_major(y.data(), cols, 2);
+  spmm_plan plan(transposed(a), in, out);
+  expect_refused(errc::shape_mismatch, {"spmm", "transposed", "adjoint"}, y,
+                 [&] { spmm(plan, 1.0, adjoint(a), in, 0.0, out); });
+  EXPECT_TRUE(fails_with(errc::out_of_memory, {"workspace", "limit"}, [&] {
+    spmv_plan(cpu{.workspace_limit = rows * sizeof(c64) - 1}, adjoint(a));
+  }));
+}
+
 TEST(adjoint, of_real_values_is_the_transpose) {
   csr<double> const a = find("skewed_unsorted").matrix;
   static_assert(std::is_same_v<decltype(adjoint(a)), decltype(transposed(a))>);
@@ -98,7 +215,19 @@ TEST(adjoint, of_real_values_is_the_transpose) {
   any_matrix const any = a;
   spmv(1.0, adjoint(any), x, 0.0, z);
   EXPECT_EQ(z, y);
+  spmv_plan plan(adjoint(any));
+  spmv(plan, 1.0, adjoint(any), x, 0.0, z);
+  EXPECT_EQ(z, y);
+  std::vector<double> const u = integers(static_cast<std::size_t>(a.cols), 1);
+  std::vector<double> v(static_cast<std::size_t>(a.rows)), w = v;
+  spmv(1.0, a, u, 0.0, v);
+  spmv(1.0, conjugated(any), u, 0.0, w);
+  EXPECT_EQ(w, v);
 }
+
+// A slice's or block's view has a member `base`, too, and is no view of another.
+static_assert(detail::plain_matrix<sell<double>> && detail::plain_matrix<bsell<double>>);
+static_assert(!detail::plain_matrix<transposed_view<csr_view<double>>>);
 
 TEST(adjoint, does_not_read_what_has_no_part) {
   double const nan = std::numeric_limits<double>::quiet_NaN();

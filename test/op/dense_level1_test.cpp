@@ -50,14 +50,37 @@ TEST(dense_level1, is_as_on_paper) {
     EXPECT_EQ(norm1(w, x), 6);
     EXPECT_EQ(norm_inf(w, x), 3);
     EXPECT_EQ(norm2(w, std::vector<double>{3, -4}), 5);
-    EXPECT_EQ(dot(w, u, v), C(7, -6)); // conj(u) . v
-    EXPECT_EQ(dot(w, u, v, {.conjugate = false}), C(-1, 6));
+    EXPECT_EQ(dot(w, u, v), C(-1, 6));
+    EXPECT_EQ(dot(w, u, v, {.conjugate = true}), C(7, -6)); // conj(u) . v
+    EXPECT_EQ(dotc(w, u, v), C(7, -6));
     EXPECT_EQ(norm2(w, std::vector<C>{C(3, 4), C(0, 12)}), 13);
     EXPECT_EQ(norm1(w, std::vector<C>{C(3, 4), C(0, 12)}), 17);
   }
   EXPECT_EQ(dot(x, x), 14);
+  EXPECT_EQ(dotc(u, v), C(7, -6));
   axpy(2.0, x, y);
   EXPECT_EQ(y, (std::vector<double>{6, 1, 12}));
+}
+
+TYPED_TEST(dense_level1_of, dot_and_dotc_mean_the_same_of_dense_and_sparse_vectors) {
+  using V = TypeParam;
+  sparse_vector<V> const sparse(5, {1, 3}, {make<V>(1, 2), make<V>(-3, 1)});
+  std::vector<V> dense(5, V(0));
+  dense[1] = make<V>(1, 2);
+  dense[3] = make<V>(-3, 1);
+  std::vector<V> const y{make<V>(9), make<V>(2, -1), make<V>(9), make<V>(0, 4), make<V>(9)};
+  for (where const& w : {where(reference{}), where(cpu{})}) {
+    V const plain = make<V>(1, 2) * make<V>(2, -1) + make<V>(-3, 1) * make<V>(0, 4);
+    V const conjugated = make<V>(1, -2) * make<V>(2, -1) + make<V>(-3, -1) * make<V>(0, 4);
+    EXPECT_EQ(dot(w, dense, y), plain);
+    EXPECT_EQ(dot(w, sparse, y), plain);
+    EXPECT_EQ(dotc(w, dense, y), conjugated);
+    EXPECT_EQ(dotc(w, sparse, y), conjugated);
+    EXPECT_EQ(dotc(w, sparse, sparse), dotc(w, dense, dense));
+    EXPECT_EQ(dot(w, sparse, sparse), dot(w, dense, dense));
+  }
+  EXPECT_EQ(dot(sparse, y), dot(dense, y));
+  EXPECT_EQ(dotc(sparse, y), dotc(dense, y));
 }
 
 TYPED_TEST(dense_level1_of, sums_are_right_and_have_the_same_bits_for_every_number_of_threads) {
@@ -78,7 +101,7 @@ TYPED_TEST(dense_level1_of, sums_are_right_and_have_the_same_bits_for_every_numb
       most = std::max(most, std::abs(a));
     }
     cpu const first{.threads = 1};
-    V const d = dot(first, x, y), u = dot(first, x, y, {.conjugate = false});
+    V const d = dotc(first, x, y), u = dot(first, x, y);
     R const n1 = norm1(first, x), n2 = norm2(first, x), ni = norm_inf(first, x);
     EXPECT_LE(std::abs(widen(d) - conjugated), 8 * eps * size) << n;
     EXPECT_LE(std::abs(widen(u) - plain), 8 * eps * size) << n;
@@ -87,7 +110,7 @@ TYPED_TEST(dense_level1_of, sums_are_right_and_have_the_same_bits_for_every_numb
     EXPECT_LE(std::abs(ni - most), 2 * eps * most) << n;
     for (int const threads : {2, 3, 7, 64}) {
       cpu const w{.threads = threads};
-      std::vector<V> const sums{d, u}, again{dot(w, x, y), dot(w, x, y, {.conjugate = false})};
+      std::vector<V> const sums{d, u}, again{dotc(w, x, y), dot(w, x, y)};
       EXPECT_TRUE(same_bits(sums, again)) << n << ", " << threads << " threads";
       std::vector<R> const norms{n1, n2, ni}, others{norm1(w, x), norm2(w, x), norm_inf(w, x)};
       EXPECT_TRUE(same_bits(norms, others)) << n << ", " << threads << " threads";

@@ -259,6 +259,29 @@ std::vector<operation> every_operation(csr<double> const& from) {
     spmv(w, 1.0, *m, vector_view<double const>(q.x.data(), rows), 0.0,
          vector_view<double>(y.data(), rows));
   });
+  // Members of formats, called without convert().
+  auto const add_members = [&]<class F>(std::type_identity<F>) {
+    std::shared_ptr<F const> m;
+    try {
+      m = std::make_shared<F const>(F::from_csr(o->a.view()));
+    } catch (error const&) {
+      return; // a format for other matrices
+    }
+    std::string const format = name(owner_traits<F>::format);
+    add_one(format + "::from_csr of unsorted",
+            [](cpu const& w, operands const& q) { return F::from_csr(q.mixed.view(), {}, w); });
+    add_one(format + "::to_csr", [m](cpu const& w, operands const&) { return m->to_csr(w); });
+    all.push_back({format + "::refill of unsorted",
+                   [o, m](cpu const& w, std::function<void()> const& begin) -> std::size_t {
+                     F changed = *m;
+                     begin();
+                     changed.refill(o->mixed.view(), w);
+                     return 0;
+                   }});
+  };
+  [&]<class... F>(std::type_identity<std::tuple<F...>>) {
+    (add_members(std::type_identity<F>()), ...);
+  }(std::type_identity<formats_over<double, std::int32_t, std::int32_t>::type>());
   return all;
 }
 

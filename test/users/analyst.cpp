@@ -30,11 +30,10 @@ int main() {
   std::vector<double> out(1024);
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = a.row_ptr[i + 1] - a.row_ptr[i];
-  double const before = rank_pages(links, out)[7];
+  double const was = rank_pages(links, out)[7];
   for (int page = 0; page < 1024; ++page, out[page - 1] += 1)
     links.insert(7, page, 1.0); // once more perhaps
-  auto const after = rank_pages(links, out);
-  auto const leader = std::max_element(after.begin(), after.end()) - after.begin();
-  std::printf("links added: page 7 had %.3f and has %.3f, and page %td leads\n", before, after[7],
-              leader);
+  auto const now = rank_pages(links, out);
+  auto const top = std::max_element(now.begin(), now.end()) - now.begin();
+  std::printf("links added: page 7 had %.3f and has %.3f, and page %td leads\n", was, now[7], top);
 }

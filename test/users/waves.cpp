@@ -17,5 +17,5 @@ int main() {
   std::vector<complex> ax(2), ay(2);
   tulle::spmv(complex(1), a, x, complex(0), ax);
   tulle::spmv(complex(1), tulle::adjoint(a), y, complex(0), ay);
-  std::cout << tulle::dot(y, ax) << " is " << tulle::dot(ay, x) << "\n";
+  std::cout << tulle::dotc(y, ax) << " is " << tulle::dotc(ay, x) << "\n";
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Operations on dense vectors: dot, axpy, norms.
+/// Operations on dense vectors: dot, dotc, axpy, norms.
 ///
-///     double d = tulle::dot(x, y);                          // of complex vectors conj(x) . y
-///     auto u = tulle::dot(x, y, {.conjugate = false});      // x . y
+///     double d = tulle::dot(x, y);                          // x . y
+///     auto c = tulle::dotc(u, v);                           // conj(u) . v
 ///     tulle::axpy(2.0, x, y);                               // y += 2 x
 ///     double n = tulle::norm2(tulle::cpu{.threads = 4}, x); // norm1, norm_inf likewise
 ///
@@ -12,8 +12,7 @@
 /// floats too, in blocks that depend on the length alone: the same bits for every number of
 /// threads. Nothing is allocated. A call that fails changes nothing.
 ///
-/// dot conjugates x as BLAS's dotc does; that of a sparse vector (op/level1.hpp) does so on
-/// request.
+/// dot does not conjugate, nor does that of sparse vectors (op/level1.hpp); dotc conjugates x.
 ///
 /// Errors     sizes that differ: shape_mismatch. y of axpy that overlaps x; null with a size:
 ///            bad_structure.
@@ -23,10 +22,6 @@
 #include <concepts>
 
 namespace tulle {
-
-struct dense_dot_options {
-  bool conjugate = true; ///< conj(x) . y; of real vectors the same
-};
 
 /// A dense vector operand: elements of a built value type, in host memory.
 template <class X>
@@ -44,8 +39,7 @@ namespace detail {
 /// The doors into the library: src/op/dense_level1.cpp.
 template <class V>
 struct dense_level1 {
-  static V dot(where const& w, vector_view<V const> x, vector_view<V const> y,
-               dense_dot_options options);
+  static V dot(where const& w, vector_view<V const> x, vector_view<V const> y, dot_options options);
   static void axpy(where const& w, V alpha, vector_view<V const> x, vector_view<V> y);
   static real_t<V> norm1(where const& w, vector_view<V const> x);
   static real_t<V> norm2(where const& w, vector_view<V const> x);
@@ -57,16 +51,28 @@ using dense_level1_of = dense_level1<dense_value_t<X>>;
 
 } // namespace detail
 
-/// The sum of conj(x_i) y_i.
+/// The sum of x_i y_i; with conjugate, of conj(x_i) y_i.
 template <dense_vector X, dense_vector Y>
 requires std::same_as<dense_value_t<X>, dense_value_t<Y>> dense_value_t<X>
-dot(where const& w, X const& x, Y const& y, dense_dot_options options = {}) {
+dot(where const& w, X const& x, Y const& y, dot_options options = {}) {
   return detail::dense_level1_of<X>::dot(w, x, y, options);
 }
 template <dense_vector X, dense_vector Y>
 requires std::same_as<dense_value_t<X>, dense_value_t<Y>> dense_value_t<X>
-dot(X const& x, Y const& y, dense_dot_options options = {}) {
+dot(X const& x, Y const& y, dot_options options = {}) {
   return detail::dense_level1_of<X>::dot(where{}, x, y, options);
+}
+
+/// The sum of conj(x_i) y_i.
+template <dense_vector X, dense_vector Y>
+requires std::same_as<dense_value_t<X>, dense_value_t<Y>> dense_value_t<X>
+dotc(where const& w, X const& x, Y const& y) {
+  return dot(w, x, y, {.conjugate = true});
+}
+template <dense_vector X, dense_vector Y>
+requires std::same_as<dense_value_t<X>, dense_value_t<Y>> dense_value_t<X> dotc(X const& x,
+                                                                                Y const& y) {
+  return dot(x, y, {.conjugate = true});
 }
 
 /// y += alpha x.

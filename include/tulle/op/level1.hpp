@@ -28,8 +28,11 @@
 
 namespace tulle {
 
+/// One rule for dense and sparse vectors: dot(x, y) is the sum of x_i y_i, as `dotu` of BLAS and
+/// `dot` of NumPy and of the C++ standard are. conj(x) . y, the `dotc`, `vdot` and Eigen's `dot`,
+/// is asked for by name: dot(x, y, {.conjugate = true}) or dotc(x, y).
 struct dot_options {
-  bool conjugate = false; ///< conj(x) . y
+  bool conjugate = false; ///< conj(x) . y; of real vectors the same
 };
 
 namespace detail {
@@ -157,6 +160,16 @@ template <sparse X, sparse Y>
 requires std::is_same_v<detail::entries_t<X>, detail::entries_t<Y>> sparse_value_t<X>
 dot(X const& x, Y const& y, dot_options options = {}) {
   return dot(where{}, x, y, options);
+}
+
+/// conj(x) . y, y dense or sparse.
+template <sparse X, class Y>
+sparse_value_t<X> dotc(where const& w, X const& x, Y const& y) {
+  return dot(w, x, y, {.conjugate = true});
+}
+template <sparse X, class Y>
+sparse_value_t<X> dotc(X const& x, Y const& y) {
+  return dot(x, y, {.conjugate = true});
 }
 
 /// out[i] = A_i . B_i for each row i, the same bits as dot of the two rows. Rows are canonical.

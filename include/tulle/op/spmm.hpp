@@ -8,10 +8,11 @@
 ///     auto plan = tulle::spmm_plan(a, b, c);                // once per pattern, shape and strides
 ///     tulle::spmm(plan, 1.0, a, b, 0.0, c);                 // allocates nothing
 ///
-/// A is an owner, a view, any_matrix, transposed(a) or scaled(a, s), and what c holds gives the
-/// value type. B and C have any strides; row-major ones are the fastest. They may be columns of one
-/// array, but may not overlap, nor may C overlap the arrays of A. beta == 0 does not read C; alpha
-/// == 0 reads neither A nor B. Same bits for every number of threads.
+/// A is what spmv takes, and what c holds gives the value type. Products with adjoint(a) and
+/// conjugated(a) of complex values take a copy of B as workspace. B and C have any strides;
+/// row-major ones are the fastest. They may be columns of one array, but may not overlap, nor may C
+/// overlap the arrays of A. beta == 0 does not read C; alpha == 0 reads neither A nor B. Same bits
+/// for every number of threads.
 #pragma once
 #include "tulle/op/spmv.hpp"
 #include "tulle/view/dense.hpp"
@@ -91,7 +92,7 @@ void spmm_typed(spmm_plan* plan, where const& w, V alpha, A const& a, dense_view
                 V beta, dense_view<V, S> c) {
   auto const view = view_of(a);
   V const factor = scaled_alpha(alpha, view);
-  with_operand(view, [&](spmv_operand operand) {
+  with_operand(view, [&](spmv_operand const& operand) {
     typed_memory("spmm", [&] { spmm(plan, w, kind_of<V>, &factor, operand, b, &beta, c); });
   });
 }

@@ -8,9 +8,16 @@
 ///     tulle::spmv(plan, 1.0, a, x, 0.0, y);                 // allocates nothing
 ///     tulle::spmv(1.0, a, x, 0.0, y, {.method = tulle::spmv_method::merge});
 ///
-/// A is an owner, a view, any_matrix, transposed(a) or scaled(a, s). x and y may not overlap each
-/// other, nor y the arrays of A. beta == 0 does not read y; alpha == 0 reads neither A nor x. Same
-/// bits for every number of threads.
+/// A is an owner, a view, any_matrix, or a view of these: transposed(a), adjoint(a), conjugated(a),
+/// scaled(a, s), also on one another. x and y may not overlap each other, nor y the arrays of A.
+/// beta == 0 does not read y; alpha == 0 reads neither A nor x. Same bits for every number of
+/// threads.
+///
+/// Where values are complex, A^H x is conj(A^T conj(x)): adjoint(a) and conjugated(a) take a copy
+/// of x as workspace, and y is conjugated in place before and after. The sums are rounded as those
+/// of the product without conjugation. A plan of adjoint(a) keeps the copy's memory, and serves
+/// transposed(a) too; one of transposed(a) serves adjoint(a), which then allocates in each call.
+/// Where values are real, they are transposed(a) and a.
 #pragma once
 #include "tulle/core/plan.hpp"
 #include "tulle/core/value_kind.hpp"
@@ -39,17 +46,20 @@ public:
   spmv_plan(where const& w, A const& a, spmv_options o = {});
   template <matrix_on_device A>
   spmv_plan(cpu const&, A const&, spmv_options = {}) = delete;
+  /// Of an operand whose types only run time tells.
+  spmv_plan(where const& w, detail::spmv_operand a, spmv_options o = {}) { make(w, a, o); }
 
   /// errc::bad_structure, or errc::shape_mismatch, where a is not of the pattern that the plan was
   /// made for: all indices are read. On a device: if it has other arrays.
   template <matrix_anywhere A>
   void check(A const& a) {
-    detail::with_operand(detail::view_of(a), [&](detail::spmv_operand o) { check_operand(o); });
+    detail::with_operand(detail::view_of(a),
+                         [&](detail::spmv_operand const& o) { check_operand(o); });
   }
   /// Makes the plan anew, for a, with the policy and the options that it has.
   template <matrix_anywhere A>
   void rebind(A const& a) {
-    detail::with_operand(detail::view_of(a), [&](detail::spmv_operand o) { rebind_to(o); });
+    detail::with_operand(detail::view_of(a), [&](detail::spmv_operand const& o) { rebind_to(o); });
   }
 
   struct state; // what the kernel sees: src/kernel/spmv.hpp
@@ -88,16 +98,18 @@ template <class V>
 inline constexpr value_kind kind_of = built_kind<V>();
 
 /// The entry point of the library: checks, makes a plan if none is given, and runs.
-void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha, spmv_operand a,
-          void const* x, std::size_t x_size, void const* beta, void* y, std::size_t y_size,
-          spmv_options o = {});
+void spmv(spmv_plan* plan, where const& w, value_kind kind, void const* alpha,
+          spmv_operand const& a, void const* x, std::size_t x_size, void const* beta, void* y,
+          std::size_t y_size, spmv_options o = {});
 
 /// The product of the factors of all scaled() around a matrix.
 template <class V, class View>
 V factor_of(View const& a) {
-  if constexpr (requires { a.factor; })
+  if constexpr (is_wrapper<View> && requires { a.factor; })
     return a.factor * factor_of<V>(a.base);
-  else if constexpr (requires { a.base; })
+  else if constexpr (wrapping_of<View>.conjugates && !std::is_floating_point_v<V>)
+    return std::conj(factor_of<V>(a.base));
+  else if constexpr (is_wrapper<View>)
     return factor_of<V>(a.base);
   else
     return V(1);
@@ -123,7 +135,7 @@ void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a,
                 std::type_identity_t<vector_view<V, S>> y, spmv_options o = {}) {
   auto const view = view_of(a);
   V const factor = scaled_alpha(alpha, view);
-  with_operand(view, [&](spmv_operand operand) {
+  with_operand(view, [&](spmv_operand const& operand) {
     typed_memory("spmv", [&] {
       if (operand.matrix.space != S)
         fail(errc::unsupported, "spmv: A is in %s memory, x and y are in %s memory",
@@ -137,7 +149,7 @@ void spmv_typed(spmv_plan* plan, where const& w, V alpha, A const& a,
 
 template <matrix_anywhere A>
 spmv_plan::spmv_plan(where const& w, A const& a, spmv_options o) {
-  detail::with_operand(detail::view_of(a), [&](detail::spmv_operand operand) {
+  detail::with_operand(detail::view_of(a), [&](detail::spmv_operand const& operand) {
     detail::typed_memory("spmv", [&] { make(w, operand, o); });
   });
 }

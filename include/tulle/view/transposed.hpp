@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Views over a matrix: its transpose, its multiple. They copy the underlying view and no entry.
+/// Views over a matrix: its transpose, its multiple, its conjugate. They copy the view below them
+/// and no entry. They nest: scaled(adjoint(a), s), transposed(scaled(a, s)).
 #pragma once
 #include "tulle/core/any_matrix.hpp"
 #include "tulle/core/device_matrix.hpp"
@@ -18,13 +19,22 @@ struct scaled_view {
   V factor;
 };
 
-/// A^H. Only spmv and spmm take it (op/adjoint.hpp).
 template <class View>
 struct adjoint_view {
   View base;
 };
 
 namespace detail {
+
+/// Whether a view is one of these, and stands on its `base`.
+template <class View>
+inline constexpr bool is_wrapper = false;
+template <class View>
+inline constexpr bool is_wrapper<transposed_view<View>> = true;
+template <class View, class V>
+inline constexpr bool is_wrapper<scaled_view<View, V>> = true;
+template <class View>
+inline constexpr bool is_wrapper<adjoint_view<View>> = true;
 
 template <class A>
 auto view_of(A const& a) {
@@ -58,6 +68,8 @@ template <class View, class V>
 struct value_of<scaled_view<View, V>> {
   using type = V;
 };
+template <class View>
+struct value_of<adjoint_view<View>> : value_of<View> {};
 
 /// Whether a view's arrays are in host memory.
 template <class View>
@@ -73,6 +85,8 @@ template <class View>
 inline constexpr bool is_operand<transposed_view<View>> = is_operand<View>;
 template <class View, class V>
 inline constexpr bool is_operand<scaled_view<View, V>> = is_operand<View>;
+template <class View>
+inline constexpr bool is_operand<adjoint_view<View>> = is_operand<View>;
 
 /// The same for matrices on a device.
 template <class View>
@@ -82,13 +96,16 @@ template <class View>
 inline constexpr bool is_device_operand<transposed_view<View>> = is_device_operand<View>;
 template <class View, class V>
 inline constexpr bool is_device_operand<scaled_view<View, V>> = is_device_operand<View>;
+template <class View>
+inline constexpr bool is_device_operand<adjoint_view<View>> = is_device_operand<View>;
 
 } // namespace detail
 
-/// What operations take as a matrix: an owner, a view, any_matrix, transposed(a), scaled(a, s).
+/// What operations take as a matrix: an owner, a view, any_matrix, transposed(a), adjoint(a),
+/// conjugated(a), scaled(a, s).
 template <class A>
 concept matrix = detail::is_operand<detail::view_type<A>>;
-/// The same in device memory: a view of it, device_matrix, transposed(a), scaled(a, s).
+/// The same in device memory: a view of it, device_matrix, and the views that stand on these.
 template <class A>
 concept matrix_on_device = detail::is_device_operand<detail::view_type<A>>;
 template <class A>
@@ -127,5 +144,13 @@ auto adjoint(A const& a) {
 }
 template <detail::keeps_arrays A>
 void adjoint(A const&&) = delete;
+
+/// conj(A); as a itself where values are known to be real.
+template <matrix_anywhere A>
+auto conjugated(A const& a) {
+  return adjoint(transposed(a));
+}
+template <detail::keeps_arrays A>
+void conjugated(A const&&) = delete;
 
 } // namespace tulle

@@ -6,8 +6,7 @@
 
 #include "format/detail/bicrs_parts.hpp"
 #include "format/detail/check_pointers.hpp"
-
-#include <string>
+#include "format/detail/label.hpp"
 
 namespace tulle::detail {
 
@@ -133,12 +132,11 @@ void check_bicrs_blocks(char const* format, View const& v, F const& check) {
     fail(errc::bad_structure, "%s: blocks of %d, expected a power of two up to %d", format, v.block,
          most_bicrs_block);
   using O = typename View::offset;
-  std::string const name = format;
-  check_pointers((name + ": part_block").c_str(), v.part_block, v.parts, static_cast<O>(v.blocks));
-  check_pointers((name + ": block_ptr").c_str(), v.block_ptr, v.blocks, v.stored);
-  check_pointers((name + ": jump_ptr").c_str(), v.jump_ptr, v.blocks, v.jumps);
+  check_pointers(label(format, "part_block"), v.part_block, v.parts, static_cast<O>(v.blocks));
+  check_pointers(label(format, "block_ptr"), v.block_ptr, v.blocks, v.stored);
+  check_pointers(label(format, "jump_ptr"), v.jump_ptr, v.blocks, v.jumps);
   I const cols = static_cast<I>(v.cols / v.block + (v.cols % v.block != 0));
-  check_indices((name + ": block_col").c_str(), v.block_col, v.blocks, cols);
+  check_indices(label(format, "block_col"), v.block_col, v.blocks, cols);
   int const bits = hilbert_bits(format, v.part_row, v.parts, v.cols, v.block);
   std::size_t entries = 0;
   each_bicrs_part(v, {}, [&](std::size_t p) {

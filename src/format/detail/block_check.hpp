@@ -3,8 +3,8 @@
 /// What dense blocks promise, however their block rows are named: of bcsr, bcoo and bccoo.
 #pragma once
 #include "format/detail/blocks.hpp"
+#include "format/detail/label.hpp"
 
-#include <string>
 #include <utility>
 
 namespace tulle::detail {
@@ -40,9 +40,9 @@ public:
     size_ = static_cast<std::size_t>(a.height * a.width);
     std::size_t const slots = a.slots();
     block_cols_ = static_cast<I>(a.cols / a.width + (a.cols % a.width != 0));
-    check_indices((name + std::string(": block_col")).c_str(), a.block_col,
-                  static_cast<std::size_t>(a.blocks), block_cols_);
-    check_present((name + std::string(": val")).c_str(), a.val, slots);
+    check_indices(label(name, "block_col"), a.block_col, static_cast<std::size_t>(a.blocks),
+                  block_cols_);
+    check_present(label(name, "val"), a.val, slots);
     if (a.pattern && slots % 64 != 0 && a.pattern[slots / 64] >> slots % 64 != 0)
       fail(errc::bad_structure, "%s: pattern has bits beyond the last of %zu slots", name, slots);
     whole_ = size_ == 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << size_) - 1;

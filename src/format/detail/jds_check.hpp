@@ -4,8 +4,7 @@
 #pragma once
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/jds_convert.hpp"
-
-#include <string>
+#include "format/detail/label.hpp"
 
 namespace tulle::detail {
 
@@ -101,7 +100,7 @@ void check_long_rows(char const* format, View const& v) {
 template <class I>
 void check_perm(char const* format, I const* perm, I rows) {
   auto const n = static_cast<std::size_t>(rows);
-  check_indices((std::string(format) + ": perm").c_str(), perm, n, rows);
+  check_indices(label(format, "perm"), perm, n, rows);
   array<std::uint8_t> seen(n, std::uint8_t(0));
   for (std::size_t p = 0; p < n; ++p)
     if (seen[static_cast<std::size_t>(perm[p])]++)
@@ -112,9 +111,8 @@ void check_perm(char const* format, I const* perm, I rows) {
 /// Every invariant, where the format's own pointers are known to be good.
 template <class View>
 void check_jds(char const* format, View const& v) {
-  std::string const name = format;
-  check_indices((name + ": col").c_str(), v.col, static_cast<std::size_t>(v.stored), v.cols);
-  check_indices((name + ": coo_col").c_str(), v.coo_col, static_cast<std::size_t>(v.rest), v.cols);
+  check_indices(label(format, "col"), v.col, static_cast<std::size_t>(v.stored), v.cols);
+  check_indices(label(format, "coo_col"), v.coo_col, static_cast<std::size_t>(v.rest), v.cols);
   check_perm(format, v.perm, v.rows);
   check_long_rows(format, v);
   for (std::size_t s = 0; s < v.sections(); ++s)

@@ -7,6 +7,9 @@
 
 namespace tulle::detail {
 
+/// Tells set_diagnostics() of an operand that is converted for one call.
+void tell_converted(format f) noexcept;
+
 /// Borrows a csr, converts anything else.
 template <class V, class I, class O>
 struct hub {
@@ -22,6 +25,7 @@ struct hub {
 private:
   template <class A>
   static csr<V, I, O> converted(A const& a, cpu const& where) {
+    tell_converted(view_traits<view_type<A>>::format);
     if constexpr (view_traits<A>::is_view) {
       policy_threads const here(where.threads);
       a.validate();

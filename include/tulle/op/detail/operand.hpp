@@ -10,29 +10,36 @@ namespace tulle::detail {
 struct spmv_operand {
   matrix_ref matrix;
   bool transposed = false;
+  bool conjugated = false; ///< where values are complex
 };
 
-// Declared before any body: wrappers may stand on each other in either order.
+/// What wrappers do to the matrix below them.
+struct wrapping {
+  bool transposes = false;
+  bool conjugates = false;
+};
+template <class View>
+inline constexpr wrapping wrapping_of{};
+template <class View>
+inline constexpr wrapping wrapping_of<transposed_view<View>>{.transposes = true};
+template <class View>
+inline constexpr wrapping wrapping_of<adjoint_view<View>>{.transposes = true, .conjugates = true};
+
+/// f(spmv_operand) of a view. Wrappers may stand on each other in any order.
 template <class View, class F>
-decltype(auto) with_operand(transposed_view<View> const& a, F&& f, bool transposed = false);
-template <class View, class V, class F>
-decltype(auto) with_operand(scaled_view<View, V> const& a, F&& f, bool transposed = false);
-template <class View, class F>
-decltype(auto) with_operand(View const& a, F&& f, bool transposed = false) {
-  if constexpr (std::is_same_v<View, matrix_ref>)
-    return f(spmv_operand{a, transposed});
-  else if constexpr (std::is_same_v<View, device_ref>)
-    return f(spmv_operand{a.matrix, transposed});
-  else
-    return f(spmv_operand{matrix_ref(a), transposed});
-}
-template <class View, class F>
-decltype(auto) with_operand(transposed_view<View> const& a, F&& f, bool transposed) {
-  return with_operand(a.base, static_cast<F&&>(f), !transposed);
-}
-template <class View, class V, class F>
-decltype(auto) with_operand(scaled_view<View, V> const& a, F&& f, bool transposed) {
-  return with_operand(a.base, static_cast<F&&>(f), transposed);
+decltype(auto) with_operand(View const& a, F&& f, bool transposed = false,
+                            bool conjugated = false) {
+  if constexpr (is_wrapper<View>) {
+    constexpr wrapping here = wrapping_of<View>;
+    return with_operand(a.base, static_cast<F&&>(f), transposed != here.transposes,
+                        conjugated != here.conjugates);
+  } else if constexpr (std::is_same_v<View, matrix_ref>) {
+    return f(spmv_operand{a, transposed, conjugated});
+  } else if constexpr (std::is_same_v<View, device_ref>) {
+    return f(spmv_operand{a.matrix, transposed, conjugated});
+  } else {
+    return f(spmv_operand{matrix_ref(a), transposed, conjugated});
+  }
 }
 
 /// Where an operation without a policy runs: where the data is.
@@ -40,7 +47,7 @@ template <class View>
 where home_of(View const& a) {
   if constexpr (std::is_same_v<View, device_ref>)
     return a.where;
-  else if constexpr (requires { a.base; })
+  else if constexpr (is_wrapper<View>)
     return home_of(a.base);
   else if constexpr (is_device_operand<View>)
     return device(view_traits<View>::space);
@@ -57,16 +64,15 @@ where home(A const& a) {
 
 /// A matrix that no wrapper is around.
 template <class A>
-concept plain_matrix = matrix_anywhere<A> && !requires(view_type<A> const& v) {
-  v.base;
-};
+concept plain_matrix = matrix_anywhere<A> && !is_wrapper<view_type<A>>;
 template <class A>
 concept plain_matrix_on_device = plain_matrix<A> && matrix_on_device<A>;
 
 /// f(matrix_ref) of such a matrix.
 template <plain_matrix A, class F>
 decltype(auto) with_matrix(A const& a, F&& f) {
-  return with_operand(view_of(a), [&](spmv_operand o) -> decltype(auto) { return f(o.matrix); });
+  return with_operand(view_of(a),
+                      [&](spmv_operand const& o) -> decltype(auto) { return f(o.matrix); });
 }
 
 /// What products of matrices make of such an operand: a csr of its types, any_matrix where only run
