@@ -24,6 +24,7 @@
 #include "bench/spmm/spmm.hpp"
 #include "bench/spmv/spmv.hpp"
 #include "bench/suites.hpp"
+#include "bench/summary.hpp"
 #include "bench/table.hpp"
 #include "bench/transpose/transpose.hpp"
 
@@ -64,6 +65,13 @@ void print_tables(std::vector<record> const& records) {
   std::fflush(stdout);
 }
 
+void print_notes(std::vector<std::string> const& remarks, std::size_t most) {
+  for (std::size_t k = 0; k < std::min(most, remarks.size()); ++k)
+    fmt::print("{}Note: {}.\n", k == 0 && most < remarks.size() ? "\n" : "", remarks[k]);
+  if (most < remarks.size())
+    fmt::print("And {} notes more, which --json=FILE keeps.\n", remarks.size() - most);
+}
+
 void run(std::string const& op, operation* measure_one, options const& o) {
   // A thread that moves between cores takes its cache with it and shows as noise.
   setenv("OMP_PLACES", "cores", 0);
@@ -91,6 +99,7 @@ void run(std::string const& op, operation* measure_one, options const& o) {
     if (json && !json.alone())
       json.write(lines()); // a run may take hours, and be stopped
   };
+  bool const is_many = o.suite == "real" || o.suite == "folder"; // a line for each, at the end
   options telling = o;
   telling.on_records = [&](std::vector<record> const& some) {
     now.insert(now.end(), some.begin(), some.end());
@@ -105,7 +114,7 @@ void run(std::string const& op, operation* measure_one, options const& o) {
         throw;
       remarks.push_back(matrix + ": memory did not suffice: " + e.what());
     }
-    if (!json.alone())
+    if (!json.alone() && !is_many)
       print_tables(now);
     all.insert(all.end(), now.begin(), now.end());
     now.clear();
@@ -113,10 +122,15 @@ void run(std::string const& op, operation* measure_one, options const& o) {
   }
   if (json.alone() && !all.empty())
     return json.write(lines());
-  for (auto const& remark : remarks)
-    fmt::print("Note: {}.\n", remark);
+  std::string const compared = is_many ? summary({watch.info(remarks), all}) : "";
+  fmt::print("{}", compared);
+  print_notes(remarks, compared.empty() ? remarks.size() : 5);
   if (all.empty())
     fail(errc::unsupported, "bench %s: nobody computes this on %s", op.c_str(), o.backend.c_str());
+  if (!compared.empty())
+    return;
+  if (is_many) // without peers there is nothing to compare
+    print_tables(all);
   fmt::print("ratio: time of the bound over the time of the call, side by side; the median, and "
              "where it lies 95 times of 100.\n"
              "       1 is as fast as the bytes that must be moved in CSR can be read. convert: "
@@ -160,12 +174,12 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   command->add_option("MATRIX", o->matrices, matrix);
   command
       ->add_option("--suite", o->suite,
-                   "quick, generated, large, thesis and graphs (stand-ins by name), real")
+                   "quick, generated, large; thesis and graphs, with stand-ins for missing files; "
+                   "real: a fixed list of matrices; folder: all files")
       ->check(CLI::IsMember(suite_names()));
   command
       ->add_option("--folder", o->folder,
-                   "Of .mtx and .mtx.gz files: all of them for real; those that thesis or graphs "
-                   "name")
+                   "Where the .mtx and .mtx.gz files of a suite are; default: TULLE_MATRICES")
       ->type_name("FOLDER");
   command->add_option("--backend", o->backend, "Where to compute")
       ->check(CLI::IsMember(backend_names()))
@@ -173,7 +187,8 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   command
       ->add_option(
           "--formats", o->formats,
-          "Layouts, separated by commas: sell, sell:chunk=4; all: every format; every: all layouts")
+          "Layouts, separated by commas: sell, sell:chunk=4; core: formats of the core shelf; all: "
+          "every format; every: all layouts; of spmv, optimize: what tulle::optimize picks")
       ->type_name("LAYOUTS")
       ->delimiter(',')
       ->allow_extra_args(false);
