@@ -14,6 +14,7 @@
 #include "bench/convert/convert.hpp"
 #include "bench/dynamic/dynamic.hpp"
 #include "bench/html/page.hpp"
+#include "bench/html/plot.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
 #include "bench/memory.hpp"
@@ -272,20 +273,28 @@ void add_report(CLI::App& bench) {
     std::vector<std::string> files;
     std::string out = "report.html";
     std::string title = "tulle bench";
+    std::string theme = "light";
     app::json_output json;
   };
   auto const a = std::make_shared<arguments>();
-  auto* const command = bench.add_subcommand("report", "One HTML page of results, losses first");
+  auto* const command =
+      bench.add_subcommand("report", "Results as a page (losses first), a plot or a table");
   command->add_option("RESULTS", a->files, "Files that --json=FILE wrote")
       ->required()
       ->type_name("FILE");
-  app::add_output_option(*command, a->out,
-                         "The page; a table for documents where the name ends in .md")
+  app::add_output_option(
+      *command, a->out,
+      "An HTML page; where the name ends in .svg, a plot of the speed against the "
+      "best peer; .md, tables for documents")
       ->capture_default_str();
   command->add_option("--title", a->title, "Its title")->capture_default_str();
+  command->add_option("--theme", a->theme, "Colours of a plot, for a light or a dark page")
+      ->check(CLI::IsMember({"light", "dark"}))
+      ->capture_default_str();
   app::add_json_option(*command, a->json);
-  command->footer(
-      "Example:\n  tulle bench spmv --json=out.json && tulle bench report out.json -o out.html");
+  command->footer("Examples:\n"
+                  "  tulle bench spmv --json=out.json && tulle bench report out.json -o out.html\n"
+                  "  tulle bench report out.json -o out.svg --theme dark");
   command->callback([a] {
     results all;
     for (auto const& name : a->files) {
@@ -293,8 +302,13 @@ void add_report(CLI::App& bench) {
       all.run = one.run;
       all.records.insert(all.records.end(), one.records.begin(), one.records.end());
     }
+    std::string const text =
+        a->out.ends_with(".md") ? markdown(all)
+        : a->out.ends_with(".svg")
+            ? svg_plot(all, a->title, a->theme == "dark" ? theme::dark : theme::light)
+            : html_page(all, a->title);
     std::ofstream page = open(a->out);
-    write(page, a->out, a->out.ends_with(".md") ? markdown(all) : html_page(all, a->title));
+    write(page, a->out, text);
     if (a->json)
       a->json.print({{"output", a->out}, {"records", all.records.size()}});
     if (!a->json.alone())
