@@ -44,9 +44,9 @@ COMPLEX = """%%MatrixMarket matrix coordinate complex hermitian
 """
 
 with open(os.path.join(os.path.dirname(__file__), "../../include/tulle/format/formats.def")) as listed:
-    FORMATS = re.findall(r"^TULLE_FORMAT\((\w+)", listed.read(), re.M)
+    FORMATS = re.findall(r"^TULLE_FORMAT\((\w+), *(?:core|literature),", listed.read(), re.M)  # internal ones are not shown
 
-COMMANDS = ["info", "gen", "convert", "show", "spy", "recommend", "verify", "solve", "devices", "completion", "bench"]
+COMMANDS = ["demo", "info", "gen", "convert", "show", "spy", "recommend", "verify", "solve", "devices", "completion", "bench"]
 
 
 def run(*arguments, environment=None, limit=None, stdin=None):
