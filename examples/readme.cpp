@@ -4,13 +4,12 @@
 #include <vector>
 
 int main() {
-  auto const a = tulle::generate("poisson2d5:100"); // or read_matrix_market<double>("cant.mtx.gz")
+  auto const a = tulle::generate("diffusion2d5:300"); // or tulle::read_matrix("cant.mtx.gz")
   std::vector<double> x(a.cols, 1.0), y(a.rows);
+  tulle::spmv(1.0, a, x, 0.0, y); // y = A x, CSR as it is
 
-  tulle::spmv(1.0, a, x, 0.0, y);                    // y = A x
-  tulle::spmv(1.0, tulle::transposed(a), x, 1.0, y); // y += A^T x
-
-  auto plan = tulle::spmv_plan(tulle::cpu{.threads = 2}, a); // once per pattern
-  tulle::spmv(plan, 2.0, a, x, 0.0, y);                      // allocates nothing
-  std::printf("%s\n", plan.path().c_str());                  // cpu/avx2 csr rows, 2 threads
+  auto const best = tulle::optimize(a, {.calls = 500}); // the layout that pays off in 500 products
+  tulle::spmv_plan plan(best);                          // once per pattern
+  tulle::spmv(plan, 1.0, best, x, 0.0, y);              // allocates nothing
+  std::printf("%s%s\n", best.why().c_str(), plan.path().c_str());
 }

@@ -1,36 +1,38 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what documentation repeats: the tables of formats in README.md and docs/formats.md from formats.def and the heads
-of the format headers, and the program in README.md from examples/readme.cpp, which the tests run.
+"""Writes what documentation repeats: the tables of formats from formats.def and the heads of the format headers, and code from
+programs under examples/, which the tests compile and run. In README.md and docs/use/*.md it fills
+
+    <!-- formats core -->              a table of that shelf             <!-- /formats -->
+    <!-- format-sections core -->      a section per format              <!-- /format-sections -->
+    <!-- example FILE [REGION] -->     examples/FILE, or of it what lies <!-- /example -->
+                                       between // [REGION] and // [/REGION]
 
     scripts/docs_tables.py           rewrite what lies between the markers
-    scripts/docs_tables.py --check   exit 1 and name the file if something would change
+    scripts/docs_tables.py --check   exit 1 and name the file if something would change, or if a block of C++ has no example
 """
 import pathlib
 import re
 import sys
+import textwrap
 
 root = pathlib.Path(__file__).resolve().parent.parent
 folder = root / "include/tulle/format"
 
 
-shelves = ("core", "literature")  # in this order; internal formats are in no list that users see
-
-
-def formats():
+def formats(shelf):
     text = (folder / "formats.def").read_text()
     line = re.compile(r"^TULLE_FORMAT\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\w+)\s*,\s*([A-Z| ]+),\s*([A-Z| ]+)\)", re.M)
     found = line.findall(text)
     if not found or len(found) != len(re.findall(r"^TULLE_FORMAT\(", text, re.M)):
         sys.exit("formats.def: a line that cannot be read")
-    for shelf in shelves:
-        for name, its_shelf, types, *ops in found:
-            if its_shelf == shelf:
-                yield name, shelf, types, *(", ".join(b.strip().lower() for b in op.split("|")) for op in ops)
+    for name, its_shelf, types, *ops in found:
+        if its_shelf == shelf:
+            yield name, types, *(", ".join(b.strip().lower() for b in op.split("|")) for op in ops)
 
 
 def head(name):
-    """The /// block at the top of a format's header: its first sentence and the labelled paragraphs."""
+    """The /// block at the top of a format's header: what it is, its picture and the labelled paragraphs."""
     text = (folder / f"{name}.hpp").read_text()
     lines = [l[3:].rstrip() for l in re.search(r"(?:^///.*\n)+", text, re.M).group(0).splitlines()]
     fields, label = {"what": []}, "what"
@@ -49,60 +51,80 @@ def head(name):
     return {k: " ".join(v).strip() for k, v in fields.items()} | {"picture": picture}
 
 
-def short_table():
-    rows = ["| format | shelf | what it is | good for | spmv on |", "|---|---|---|---|---|"]
-    for name, shelf, _, spmv, _ in formats():
+def first_sentence(text):
+    return re.match(r".*?[.](?=\s+[A-Z]|$)", text).group(0)
+
+
+def table(shelf):
+    rows = ["| format | what it is | good for | spmv on |", "|---|---|---|---|"]
+    for name, _, spmv, _ in formats(shelf):
         h = head(name)
-        rows.append(f"| `{name}` | {shelf} | {h['what']} | {h['Good for']} | {spmv} |")
-    return "\n".join(rows)
+        rows.append(f"| `{name}` | {first_sentence(h['what'])} | {first_sentence(h['Good for'])} | {spmv} |")
+    return "\n".join(rows) + "\n"
 
 
-def long_text():
+def sections(shelf):
     parts = []
-    for name, shelf, types, spmv, spmm in formats():
+    for name, types, spmv, spmm in formats(shelf):
         h = head(name)
+        kernels = f"spmv on {spmv}; spmm " + ("column by column" if spmm == "none" else f"on {spmm}")
         parts.append(f"""### {name}
 
-{h['what']}
+{first_sentence(h['what'])}
 
-```
+```text
 {h['picture']}
 ```
 
-| | |
-|---|---|
-| good for | {h['Good for']} |
-| bad for | {h['Bad for']} |
-| space | {h['Space']} |
-| shelf | {shelf} |
-| types | {types} |
-| spmv kernels | {spmv} |
-| spmm kernels | {spmm.replace('none', 'none: column by column')} |
-| from | {h['From']} |
+- **Good for** {h['Good for']}
+- **Bad for** {h['Bad for']}
+- **Space** {h['Space']}
+- **Kernels** {kernels}. Types: {types}.
+- **From** {h['From']}
 """)
     return "\n".join(parts)
 
 
-def program(name):
-    return (root / "examples" / name).read_text().split("\n", 1)[1]
+def code(file, region):
+    path = root / "examples" / file
+    if not path.exists():
+        sys.exit(f"examples/{file}: there is no such program")
+    text = path.read_text().split("\n", 1)[1]  # without the licence
+    if region:
+        found = re.search(rf"^ *// \[{re.escape(region)}\]\n(.*?)^ *// \[/{re.escape(region)}\]$", text, re.M | re.S)
+        if not found:
+            sys.exit(f"examples/{file}: there is no region [{region}]")
+        text = textwrap.dedent(found[1])
+    return f"```cpp\n{text.rstrip()}\n```\n"
+
+
+def written(path, old):
+    fills = (
+        (r"(<!-- formats (\w+) -->\n).*?(<!-- /formats -->)", lambda m: table(m[2])),
+        (r"(<!-- format-sections (\w+) -->\n).*?(<!-- /format-sections -->)", lambda m: sections(m[2])),
+        (r"(<!-- example (\S+)(?: (\w+))? -->\n).*?(<!-- /example -->)", lambda m: code(m[2], m[3])),
+    )
+    new = old
+    for pattern, make in fills:
+        new = re.sub(pattern, lambda m: m[1] + make(m) + m[m.lastindex], new, flags=re.S)
+    left = re.sub(r"<!-- example .*?<!-- /example -->", "", new, flags=re.S)
+    if "```cpp" in left or "```c++" in left:
+        sys.exit(f"{path.relative_to(root)}: a block of C++ that is no example; tie it to a program by <!-- example ... -->")
+    return new
 
 
 def main():
     check = "--check" in sys.argv
     stale = []
-    for path, text in ((root / "README.md", short_table()), (root / "docs/formats.md", short_table() + "\n\n" + long_text())):
+    for path in [root / "README.md", *sorted((root / "docs/use").glob("*.md"))]:
         old = path.read_text()
-        new = re.sub(r"(<!-- formats -->\n).*?(<!-- /formats -->)", lambda m: m[1] + text + "\n" + m[2], old, flags=re.S)
-        new = re.sub(r"(<!-- example (\S+) -->\n).*?(<!-- /example -->)",
-                     lambda m: f"{m[1]}```cpp\n{program(m[2])}```\n{m[3]}", new, flags=re.S)
-        if "<!-- formats -->" not in old:
-            sys.exit(f"{path.name}: no <!-- formats --> marker")
+        new = written(path, old)
         if new != old:
-            stale.append(path.name)
+            stale.append(str(path.relative_to(root)))
             if not check:
                 path.write_text(new)
     if check and stale:
-        sys.exit(f"{', '.join(stale)}: not what the headers say; run scripts/docs_tables.py")
+        sys.exit(f"{', '.join(stale)}: not what headers and examples say; run scripts/docs_tables.py")
 
 
 main()

@@ -92,9 +92,9 @@ experience experience_of(format f) {
 // triangle can take it.
 constexpr double last_cache = 32 << 20;
 
-// The same of one triangle, from docs/benchmarks.md and another run: dia on the two grids, bcsr of
-// blocks on fem and banded:2000000:4, .82 and .51, sell on poisson2d5:1000. Blocks of one entry are
-// scsr under another name. Where the last cache has room for both triangles (lattice,
+// The same of one triangle, from docs/lab/2026-11-17-spmv-cpu.md and another run: dia on the two
+// grids, bcsr of blocks on fem and banded:2000000:4, .82 and .51, sell on poisson2d5:1000. Blocks
+// of one entry are scsr under another name. Where the last cache has room for both triangles (lattice,
 // banded:100000:4) one triangle in dia takes 1.3 to 3 times as long as both: 1.5 times here, and
 // bcsr alike. `far` is half of what both triangles reach, a guess.
 experience experience_of_triangle(format f, int block_side, bool is_cached) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code of docs/use/operations.md.
+#include <array>
+#include <cstdio>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+int main() {
+  tulle::csr<double> a = tulle::generate("diffusion2d5:30");
+  tulle::csr<double> const b = tulle::transpose(a);
+  std::vector<double> x(a.cols, 1.0), y(a.rows), d(a.rows);
+
+  // [spmv]
+  tulle::spmv(2.0, a, x, 1.0, y);                           // y += 2 A x
+  tulle::spmv(1.0, tulle::transposed(a), x, 0.0, y);        // y = A^T x
+  tulle::spmv(1.0, tulle::scaled(a, 0.5), x, 0.0, y);       // y = (A / 2) x
+  tulle::spmv(tulle::cpu{.threads = 4}, 1.0, a, x, 0.0, y); // on four threads at most
+  // [/spmv]
+
+  // [spmm]
+  std::size_t const k = 8;
+  std::vector<double> many(a.cols * k, 1.0), out(a.rows * k);
+  tulle::spmm(1.0, a, tulle::row_major(many.data(), a.cols, k), 0.0,
+              tulle::row_major(out.data(), a.rows, k));
+  // [/spmm]
+
+  // [sparse]
+  auto const c = tulle::spgemm(a, b);        // A B
+  auto const s = tulle::add(1.0, a, 2.0, b); // A + 2 B
+  auto const t = tulle::transpose(a);
+  // [/sparse]
+
+  // [parts]
+  auto const l = tulle::tril(a);        // on and below the diagonal; tril(a, -1): below
+  auto const u = tulle::triu(a, 1);     // above
+  auto const diag = tulle::diagonal(a); // a tulle::array<double>
+  auto const m = tulle::from_diagonal(diag);
+  auto const large =
+      tulle::select(a, [](auto i, auto j, auto v) { return i != j && (v > 1 || v < -1); });
+  // [/parts]
+
+  // [vectors]
+  double const xy = tulle::dot(x, y); // complex: conj(x) . y
+  tulle::axpy(2.0, x, y);             // y += 2 x
+  double const n = tulle::norm2(y);   // norm1, norm_inf
+  // [/vectors]
+
+  // [assemble]
+  std::vector<int> const row{0, 0, 1, 0}, col{0, 1, 1, 0};
+  std::vector<double> const val{1, 2, 3, 4};
+  auto const from = tulle::from_triplets<double>(2, 2, row, col, val); // 1 and 4 are added up
+
+  std::array<int, 2> const places{0, 1}; // a small dense matrix per element
+  std::array<double, 4> const stiffness{1, -1, -1, 1};
+  tulle::element_list<double> elements;
+  elements.add(places, stiffness);
+  auto const k2 = tulle::assemble(2, 2, elements);
+  // [/assemble]
+
+  // [boundary]
+  std::vector<int> const fixed{0, 29};
+  std::vector<double> const values{1.0, 2.0};
+  tulle::dirichlet(a, fixed, values, d); // so that A x = d has x[0] = 1 and x[29] = 2
+  // [/boundary]
+
+  // [semiring]
+  std::vector<double> dist(a.cols, 1e300), next(a.rows);
+  dist[0] = 0;
+  tulle::spmv(tulle::min_plus(), a, dist, next); // one step of shortest paths
+  auto const reach = tulle::spgemm(tulle::or_and(), a, a);
+  auto const inside = tulle::spgemm(tulle::mask(a), tulle::plus_pair(), a, a); // at places of A
+  // [/semiring]
+  std::printf("%zu %zu %zu %zu %zu %zu %zu\n", c.val.size(), s.val.size(), t.val.size(),
+              l.val.size() + u.val.size(), m.val.size(), from.val.size(), k2.val.size());
+  std::printf("%s %zu %zu\n", n > 0 && xy != 0 && large.rows == 900 ? "fine" : "?",
+              reach.val.size(), inside.val.size());
+}
