@@ -25,7 +25,7 @@ gpu: build/release/build.ninja
 	$(tulle) devices
 
 test: build/release/.built
-	@scripts/setup chromium # some tests look at pages in it
+	@scripts/setup chromium python3-venv # some tests look at pages in it
 	ctest --preset release
 
 bench: build/release/.built
@@ -70,7 +70,7 @@ install: setup
 	cmake --install build/release --prefix "$(PREFIX)"
 
 docs: build/release/build.ninja
-	@scripts/setup doxygen python3-venv
+	@scripts/setup python3-venv
 	@cmake --build --preset release --target tulle_cli
 	scripts/site --tulle $(tulle) -o build/site
 
