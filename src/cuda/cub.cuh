@@ -6,6 +6,7 @@
 #include "cuda/workspace.cuh"
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace tulle::kernels::cuda {
@@ -42,7 +43,7 @@ void with_room(void* stream, F&& f) {
 /// Replaces counts[0..n) by the sums of those before each; counts[n] becomes the sum of all.
 template <class T>
 void to_pointers(T* counts, std::size_t n, void* stream) {
-  using integer = std::make_signed_t<T>; // the sums have the same bits
+  using integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>; // same bits
   TULLE_CUDA(cudaMemsetAsync, counts + n, 0, sizeof(T), static_cast<cudaStream_t>(stream));
   auto* const to = reinterpret_cast<integer*>(counts);
   with_room(stream, [&](void* room, std::size_t& bytes) {

@@ -44,7 +44,7 @@ COMPLEX = """%%MatrixMarket matrix coordinate complex hermitian
 """
 
 with open(os.path.join(os.path.dirname(__file__), "../../include/tulle/format/formats.def")) as listed:
-    FORMATS = re.findall(r"^TULLE_FORMAT\((\w+), *(?:core|literature),", listed.read(), re.M)  # internal ones are not shown
+    FORMATS = re.findall(r"^TULLE_FORMAT\((\w+), (?!internal)", listed.read(), re.M)
 
 COMMANDS = ["demo", "info", "gen", "convert", "show", "spy", "recommend", "verify", "solve", "devices", "completion", "bench"]
 

@@ -98,7 +98,7 @@ TEST(registry, names_are_distinct_and_found_again) {
     names.insert(name(f));
     EXPECT_EQ(format_of(name(f)), f);
   }
-  EXPECT_EQ(names.size(), format_count);
+  EXPECT_EQ(names.size(), all_formats.size());
 }
 
 TEST(registry, an_unknown_name_is_answered_with_those_there_are) {

@@ -140,7 +140,7 @@ TEST(device_queue, threads_have_queues_of_their_own) {
 }
 
 TEST(device_plan, knows_its_matrix_by_its_arrays) {
-  csr<double> const a = find("lengths_0_to_70").matrix;
+  csr<double> const a = generate("random:71:71:900"); // square, as symmetric formats want it
   device_matrix const there = put(a), twin = put(a);
   there_array<double> const x(integers(static_cast<std::size_t>(a.cols), 1));
   there_array<double> y(static_cast<std::size_t>(a.rows));
@@ -230,7 +230,7 @@ void expect_nothing_left(char const* what, std::size_t least, F run) {
 }
 
 TEST(device_memory, nothing_is_left_where_it_ends) {
-  csr<double> const a = find("lengths_0_to_70").matrix;
+  csr<double> const a = generate("random:71:71:900"); // square, as symmetric formats want it
   device_matrix const there = put(a);
   for (format const f : all_formats) {
     if (!is_on_device(f))

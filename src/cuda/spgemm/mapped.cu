@@ -300,7 +300,7 @@ void map_products(product_state& p, pattern<I, O> const& a, pattern<I, O> const&
     make_map(p, a, b, c, entry_bytes, keep);
     TULLE_CUDA(cudaStreamSynchronize, static_cast<cudaStream_t>(p.stream));
   } catch (failure const& e) {
-    if (e.status.code != outcome::no_memory && e.status.why != errc::out_of_memory)
+    if (e.came_to.code != outcome::no_memory && e.came_to.why != errc::out_of_memory)
       throw;
     p.map = {};
   }
