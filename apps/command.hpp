@@ -7,6 +7,7 @@
 
 namespace tulle::app {
 
+void add_demo_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_gen_command(CLI::App& app);
 void add_convert_command(CLI::App& app);

@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
              "--threads or TULLE_THREADS sets the number of threads, 1 to 1024, TULLE_ISA the "
              "instruction\n"
              "set.");
+  tulle::app::add_demo_command(app);
   tulle::app::add_info_command(app);
   tulle::app::add_gen_command(app);
   tulle::app::add_convert_command(app);

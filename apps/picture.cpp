@@ -146,18 +146,58 @@ constexpr theme night{{16, 18, 26},
                         {251, 162, 85},
                         {252, 240, 190}}}};
 
-// 256 steps of a theme's scale.
-std::array<rgb, 256> ramp(theme const& t) {
+// Of a sequence, first to last: blue, green, yellow, red. Neighbours differ in lightness too.
+constexpr std::array<rgb, 6> sequence = {
+    {{38, 60, 140}, {34, 120, 190}, {50, 172, 150}, {150, 205, 95}, {250, 205, 70}, {225, 85, 60}}};
+
+// 256 steps of a scale.
+std::array<rgb, 256> ramp(std::array<rgb, 6> const& scale) {
   std::array<rgb, 256> out;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    double const at = static_cast<double>(i) / 255 * static_cast<double>(t.scale.size() - 1);
-    std::size_t const k = std::min(static_cast<std::size_t>(at), t.scale.size() - 2);
+    double const at = static_cast<double>(i) / 255 * static_cast<double>(scale.size() - 1);
+    std::size_t const k = std::min(static_cast<std::size_t>(at), scale.size() - 2);
     double const f = at - static_cast<double>(k);
-    colour const p = to_oklab(t.scale[k]);
-    colour const q = to_oklab(t.scale[k + 1]);
+    colour const p = to_oklab(scale[k]);
+    colour const q = to_oklab(scale[k + 1]);
     out[i] = from_oklab({p.l + f * (q.l - p.l), p.a + f * (q.a - p.a), p.b + f * (q.b - p.b)});
   }
   return out;
+}
+
+// A frame around the bins, each in the colour that f says.
+template <class F>
+std::vector<std::uint8_t> paint_bins(layout const& l, theme const& t, F&& colour_of) {
+  std::size_t const width = l.width();
+  std::size_t const height = l.height();
+  std::vector<std::uint8_t> pixels(3 * width * height);
+  auto set = [&](std::size_t y, std::size_t x, rgb const& c) {
+    std::copy(c.begin(), c.end(),
+              pixels.begin() + static_cast<std::ptrdiff_t>(3 * (y * width + x)));
+  };
+  for (std::size_t y = 0; y < height; ++y)
+    for (std::size_t x = 0; x < width; ++x)
+      set(y, x, t.paper);
+  std::size_t const left = l.margin;
+  std::size_t const right = width - 1 - l.margin;
+  std::size_t const bottom = height - 1 - l.margin;
+  for (std::size_t x = left; x <= right; ++x) {
+    set(left, x, t.frame);
+    set(bottom, x, t.frame);
+  }
+  for (std::size_t y = left; y <= bottom; ++y) {
+    set(y, left, t.frame);
+    set(y, right, t.frame);
+  }
+  bool const lines = std::min(l.y.cell, l.x.cell) >= grid_from && l.y.n != 0 && l.x.n != 0;
+  std::size_t const origin = l.margin + 1;
+  for (std::size_t y = 0; y < l.y.pixels(); ++y)
+    for (std::size_t x = 0; x < l.x.pixels(); ++x) {
+      bool const on_line = lines && (((y + 1) % l.y.cell == 0 && y + 1 != l.y.pixels()) ||
+                                     ((x + 1) % l.x.cell == 0 && x + 1 != l.x.pixels()));
+      set(origin + y, origin + x,
+          on_line ? t.grid : colour_of(y / l.y.cell * l.x.bins + x / l.x.cell));
+    }
+  return pixels;
 }
 
 } // namespace
@@ -228,29 +268,7 @@ std::vector<double> bin_entries(any_matrix const& a, layout const& l) {
 
 std::vector<std::uint8_t> paint(std::vector<double> const& weight, layout const& l, bool dark) {
   theme const& t = dark ? night : light;
-  std::array<rgb, 256> const colours = ramp(t);
-  std::size_t const width = l.width();
-  std::size_t const height = l.height();
-  std::vector<std::uint8_t> pixels(3 * width * height);
-  auto set = [&](std::size_t y, std::size_t x, rgb const& c) {
-    std::copy(c.begin(), c.end(),
-              pixels.begin() + static_cast<std::ptrdiff_t>(3 * (y * width + x)));
-  };
-  for (std::size_t y = 0; y < height; ++y)
-    for (std::size_t x = 0; x < width; ++x)
-      set(y, x, t.paper);
-  std::size_t const left = l.margin;
-  std::size_t const right = width - 1 - l.margin;
-  std::size_t const bottom = height - 1 - l.margin;
-  for (std::size_t x = left; x <= right; ++x) {
-    set(left, x, t.frame);
-    set(bottom, x, t.frame);
-  }
-  for (std::size_t y = left; y <= bottom; ++y) {
-    set(y, left, t.frame);
-    set(y, right, t.frame);
-  }
-
+  std::array<rgb, 256> const colours = ramp(t.scale);
   // By the logarithm of the weight, from `single` for one entry to `top` for the fullest bin; parts
   // of an entry fade out below that. The closer the bins are in weight, the darker one entry, and
   // black needs a contrast to show.
@@ -258,20 +276,22 @@ std::vector<std::uint8_t> paint(std::vector<double> const& weight, layout const&
   double const range = std::log(std::max(most, 1.0));
   double const top = 0.8 + 0.2 * std::min(1.0, range / std::log(8.0));
   double const single = 0.8 - 0.42 * std::min(1.0, range / std::log(200.0));
-  auto shade = [&](double w) {
+  return paint_bins(l, t, [&](std::size_t bin) {
+    double const w = weight[bin];
     double const s = w <= 1 ? w * single : single + (top - single) * std::log(w) / range;
-    return static_cast<std::size_t>(std::lround(255 * std::clamp(s, 0.0, 1.0)));
-  };
-  bool const lines = std::min(l.y.cell, l.x.cell) >= grid_from && l.y.n != 0 && l.x.n != 0;
-  std::size_t const origin = l.margin + 1;
-  for (std::size_t y = 0; y < l.y.pixels(); ++y)
-    for (std::size_t x = 0; x < l.x.pixels(); ++x) {
-      bool const on_line = lines && (((y + 1) % l.y.cell == 0 && y + 1 != l.y.pixels()) ||
-                                     ((x + 1) % l.x.cell == 0 && x + 1 != l.x.pixels()));
-      double const w = weight[y / l.y.cell * l.x.bins + x / l.x.cell];
-      set(origin + y, origin + x, on_line ? t.grid : colours[shade(w)]);
-    }
-  return pixels;
+    return colours[static_cast<std::size_t>(std::lround(255 * std::clamp(s, 0.0, 1.0)))];
+  });
+}
+
+std::vector<std::uint8_t> paint_sequence(std::vector<double> const& at, layout const& l,
+                                         bool dark) {
+  theme const& t = dark ? night : light;
+  std::array<rgb, 256> const colours = ramp(sequence);
+  return paint_bins(l, t, [&](std::size_t bin) {
+    return at[bin] < 0
+               ? t.paper
+               : colours[static_cast<std::size_t>(std::lround(255 * std::min(at[bin], 1.0)))];
+  });
 }
 
 void write_png(std::string const& path, std::vector<std::uint8_t> const& pixels, std::size_t width,

@@ -40,6 +40,10 @@ using rgb = std::array<std::uint8_t, 3>;
 /// Row by row, three bytes a pixel.
 std::vector<std::uint8_t> paint(std::vector<double> const& weight, layout const& l, bool dark);
 
+/// The same with a colour for each bin: from 0 for the first of a sequence to 1 for the last, below
+/// 0 for none.
+std::vector<std::uint8_t> paint_sequence(std::vector<double> const& at, layout const& l, bool dark);
+
 /// Writes it; errc::io names the file. "-" is standard output.
 void write_png(std::string const& path, std::vector<std::uint8_t> const& pixels, std::size_t width,
                std::size_t height);

@@ -14,6 +14,7 @@
 #include "bench/convert/convert.hpp"
 #include "bench/dynamic/dynamic.hpp"
 #include "bench/html/page.hpp"
+#include "bench/html/plot.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
 #include "bench/memory.hpp"
@@ -24,6 +25,7 @@
 #include "bench/spmm/spmm.hpp"
 #include "bench/spmv/spmv.hpp"
 #include "bench/suites.hpp"
+#include "bench/summary.hpp"
 #include "bench/table.hpp"
 #include "bench/transpose/transpose.hpp"
 
@@ -64,6 +66,13 @@ void print_tables(std::vector<record> const& records) {
   std::fflush(stdout);
 }
 
+void print_notes(std::vector<std::string> const& remarks, std::size_t most) {
+  for (std::size_t k = 0; k < std::min(most, remarks.size()); ++k)
+    fmt::print("{}Note: {}.\n", k == 0 && most < remarks.size() ? "\n" : "", remarks[k]);
+  if (most < remarks.size())
+    fmt::print("And {} notes more, which --json=FILE keeps.\n", remarks.size() - most);
+}
+
 void run(std::string const& op, operation* measure_one, options const& o) {
   // A thread that moves between cores takes its cache with it and shows as noise.
   setenv("OMP_PLACES", "cores", 0);
@@ -91,6 +100,7 @@ void run(std::string const& op, operation* measure_one, options const& o) {
     if (json && !json.alone())
       json.write(lines()); // a run may take hours, and be stopped
   };
+  bool const is_many = o.suite == "real" || o.suite == "folder"; // a line for each, at the end
   options telling = o;
   telling.on_records = [&](std::vector<record> const& some) {
     now.insert(now.end(), some.begin(), some.end());
@@ -105,7 +115,7 @@ void run(std::string const& op, operation* measure_one, options const& o) {
         throw;
       remarks.push_back(matrix + ": memory did not suffice: " + e.what());
     }
-    if (!json.alone())
+    if (!json.alone() && !is_many)
       print_tables(now);
     all.insert(all.end(), now.begin(), now.end());
     now.clear();
@@ -113,10 +123,15 @@ void run(std::string const& op, operation* measure_one, options const& o) {
   }
   if (json.alone() && !all.empty())
     return json.write(lines());
-  for (auto const& remark : remarks)
-    fmt::print("Note: {}.\n", remark);
+  std::string const compared = is_many ? summary({watch.info(remarks), all}) : "";
+  fmt::print("{}", compared);
+  print_notes(remarks, compared.empty() ? remarks.size() : 5);
   if (all.empty())
     fail(errc::unsupported, "bench %s: nobody computes this on %s", op.c_str(), o.backend.c_str());
+  if (!compared.empty())
+    return;
+  if (is_many) // without peers there is nothing to compare
+    print_tables(all);
   fmt::print("ratio: time of the bound over the time of the call, side by side; the median, and "
              "where it lies 95 times of 100.\n"
              "       1 is as fast as the bytes that must be moved in CSR can be read. convert: "
@@ -160,12 +175,12 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   command->add_option("MATRIX", o->matrices, matrix);
   command
       ->add_option("--suite", o->suite,
-                   "quick, generated, large, thesis and graphs (stand-ins by name), real")
+                   "quick, generated, large; thesis and graphs, with stand-ins for missing files; "
+                   "real: a fixed list of matrices; folder: all files")
       ->check(CLI::IsMember(suite_names()));
   command
       ->add_option("--folder", o->folder,
-                   "Of .mtx and .mtx.gz files: all of them for real; those that thesis or graphs "
-                   "name")
+                   "Where the .mtx and .mtx.gz files of a suite are; default: TULLE_MATRICES")
       ->type_name("FOLDER");
   command->add_option("--backend", o->backend, "Where to compute")
       ->check(CLI::IsMember(backend_names()))
@@ -173,7 +188,8 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
   command
       ->add_option(
           "--formats", o->formats,
-          "Layouts, separated by commas: sell, sell:chunk=4; all: every format; every: all layouts")
+          "Layouts, separated by commas: sell, sell:chunk=4; core: formats of the core shelf; all: "
+          "every format; every: all layouts; of spmv, optimize: what tulle::optimize picks")
       ->type_name("LAYOUTS")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -257,20 +273,28 @@ void add_report(CLI::App& bench) {
     std::vector<std::string> files;
     std::string out = "report.html";
     std::string title = "tulle bench";
+    std::string theme = "light";
     app::json_output json;
   };
   auto const a = std::make_shared<arguments>();
-  auto* const command = bench.add_subcommand("report", "One HTML page of results, losses first");
+  auto* const command =
+      bench.add_subcommand("report", "Results as a page (losses first), a plot or a table");
   command->add_option("RESULTS", a->files, "Files that --json=FILE wrote")
       ->required()
       ->type_name("FILE");
-  app::add_output_option(*command, a->out,
-                         "The page; a table for documents where the name ends in .md")
+  app::add_output_option(
+      *command, a->out,
+      "An HTML page; where the name ends in .svg, a plot of the speed against the "
+      "best peer; .md, tables for documents")
       ->capture_default_str();
   command->add_option("--title", a->title, "Its title")->capture_default_str();
+  command->add_option("--theme", a->theme, "Colours of a plot, for a light or a dark page")
+      ->check(CLI::IsMember({"light", "dark"}))
+      ->capture_default_str();
   app::add_json_option(*command, a->json);
-  command->footer(
-      "Example:\n  tulle bench spmv --json=out.json && tulle bench report out.json -o out.html");
+  command->footer("Examples:\n"
+                  "  tulle bench spmv --json=out.json && tulle bench report out.json -o out.html\n"
+                  "  tulle bench report out.json -o out.svg --theme dark");
   command->callback([a] {
     results all;
     for (auto const& name : a->files) {
@@ -278,8 +302,13 @@ void add_report(CLI::App& bench) {
       all.run = one.run;
       all.records.insert(all.records.end(), one.records.begin(), one.records.end());
     }
+    std::string const text =
+        a->out.ends_with(".md") ? markdown(all)
+        : a->out.ends_with(".svg")
+            ? svg_plot(all, a->title, a->theme == "dark" ? theme::dark : theme::light)
+            : html_page(all, a->title);
     std::ofstream page = open(a->out);
-    write(page, a->out, a->out.ends_with(".md") ? markdown(all) : html_page(all, a->title));
+    write(page, a->out, text);
     if (a->json)
       a->json.print({{"output", a->out}, {"records", all.records.size()}});
     if (!a->json.alone())

@@ -28,6 +28,7 @@ record describe(contest const& about, contestant const& who, options const& o) {
   r.peer = who.peer;
   r.option = who.option;
   r.option_value = who.option_value;
+  r.why = who.why;
   if (who.threads > 0)
     r.threads = who.threads;
   r.cache = o.cold ? "cold" : "warm";

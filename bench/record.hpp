@@ -31,6 +31,7 @@ struct record {
   bool verified = false;
   std::string peer;                 ///< empty for tulle's own
   std::string option, option_value; ///< of a sweep: "threads", "4"
+  std::string why;                  ///< of optimize: what was picked, and for what reason
 };
 
 /// "tulle csr", "petsc sell", "eigen": what tables call it. A peer's format is left out where it is

@@ -20,7 +20,8 @@ inline int threads_of(options const& o) {
 }
 
 /// The layouts that --formats names: sell:chunk=4; sell: as suits the backend; all: every format
-/// so; every: all their layouts.
+/// so; core: those of the core shelf; every: all layouts of every format. "optimize" is none of
+/// them: an operation that knows it asks for it.
 inline std::vector<layout> wanted_layouts(options const& o) {
   std::vector<layout> all;
   backend const where = backend_named(o.backend);
@@ -29,11 +30,14 @@ inline std::vector<layout> wanted_layouts(options const& o) {
     if (text == "all") {
       for (format const f : all_formats)
         all.push_back(suited(f));
+    } else if (text == "core") {
+      for (format const f : core_formats)
+        all.push_back(suited(f));
     } else if (text == "every") {
       for (format const f : all_formats)
         for (layout const& l : layouts(f))
           all.push_back(l);
-    } else if (text != "none") {
+    } else if (text != "none" && text != "optimize") {
       layout const l = layout::parse(text);
       all.push_back(l.options.empty() ? suited(l.format) : l);
     }

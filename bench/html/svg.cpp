@@ -75,14 +75,18 @@ std::string shorten(std::string const& text, std::size_t characters) {
   return text;
 }
 
-drawing::drawing(double width, double height, std::string_view title) {
-  auto const words = escape(title);
-  head_ = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n", px(width),
-                      px(height), words);
-}
+drawing::drawing(double width, double height, std::string_view title)
+    : size_(px(width) + " " + px(height)), words_(escape(title)) {}
 
 std::string drawing::str() const {
-  return head_ + body_ + "</svg>\n";
+  return fmt::format("<svg viewBox=\"0 0 {}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n", size_,
+                     words_, body_);
+}
+
+std::string drawing::file(std::string_view style) const {
+  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {}\" role=\"img\" "
+                     "aria-label=\"{}\">\n<style>\n{}</style>\n{}</svg>\n",
+                     size_, words_, style, body_);
 }
 
 void drawing::line(point from, point to, std::string_view css) {
@@ -131,7 +135,7 @@ void drawing::mark(point at, look const& l, std::string_view tip) {
   auto const paint = fmt::format("fill=\"{}\" stroke=\"{}\" stroke-width=\"1.3\"",
                                  open       ? "none"
                                  : l.filled ? l.colour
-                                            : "#fff",
+                                            : l.inside,
                                  l.colour);
   if (l.mark == shape::circle)
     fmt::format_to(std::back_inserter(body_), "<circle cx=\"{}\" cy=\"{}\" r=\"3.4\" {}>", px(at.x),

@@ -46,6 +46,7 @@ struct look {
   shape mark = shape::none;
   bool filled = true;
   double width = 1.6;
+  std::string inside = "#fff"; ///< of a mark that is not filled
 };
 
 struct point {
@@ -81,10 +82,13 @@ public:
   void clip(box b);
   void end_clip();
 
+  /// For a page, whose style sheet it follows.
   std::string str() const;
+  /// A file of its own, with a style sheet of its own.
+  std::string file(std::string_view style) const;
 
 private:
-  std::string head_, body_;
+  std::string size_, words_, body_;
 };
 
 /// Grid, tick labels and axis labels around b. An empty list of ticks: the scale's own.

@@ -2,6 +2,7 @@
 #include "bench/spmv/spmv.hpp"
 
 #include "tulle/op/convert.hpp"
+#include "tulle/op/optimize.hpp"
 #include "tulle/op/spmv.hpp"
 
 #include "bench/contest.hpp"
@@ -15,6 +16,8 @@
 #include "bench/sweep.hpp"
 #include "bench/vectors.hpp"
 
+#include <algorithm>
+#include <fmt/format.h>
 #include <memory>
 
 namespace tulle::bench {
@@ -55,6 +58,37 @@ contestant make_tulle(spmv_problem<V, I> const& p, layout const& l, spmv_method 
   return c;
 }
 
+// What was picked, and the one reason that says most.
+std::string reason(std::vector<candidate> const& considered) {
+  candidate const& picked = considered.front();
+  std::string const called = name(picked.layout);
+  auto const csr = std::find_if(considered.begin(), considered.end(), [](candidate const& c) {
+    return c.layout.format == format::csr && c.layout.options.empty();
+  });
+  if (csr == considered.end())
+    return called;
+  if (&*csr == &picked)
+    return "csr: no other format is predicted to be faster";
+  double const share = csr->bytes > 0 ? picked.bytes / csr->bytes : 1;
+  std::string const gain =
+      share < .97 ? fmt::format("{:.0f} % fewer bytes than csr", 100 * (1 - share))
+                  : fmt::format("predicted {:.2f}x csr's speed", csr->call / picked.call);
+  return fmt::format("{}: {}", called, gain);
+}
+
+// What optimize() picks for the thousand products that it assumes. The choice counts as conversion.
+template <class V, class I>
+contestant make_optimized(spmv_problem<V, I> const& p) {
+  std::vector<candidate> considered;
+  double const seconds =
+      seconds_of([&] { considered = recommend(matrix_ref(p.a), {}, cpu{.threads = p.threads}); });
+  contestant c = make_tulle(p, considered.front().layout, spmv_method::automatic);
+  c.format = "optimize";
+  c.convert_seconds += seconds;
+  c.why = reason(considered);
+  return c;
+}
+
 // The default of a format, and what --method names, where it has that.
 std::vector<spmv_method> wanted_methods(format f, options const& o) {
   std::vector<spmv_method> wanted = {spmv_method::automatic};
@@ -80,6 +114,9 @@ std::vector<record> run_spmv(std::string const& matrix, csr<V, I, I> const& a, o
     who.result(y.data());
     return is_product(p.a, x.data(), y.data());
   };
+  auto const is_listed = [](std::vector<std::string> const& list, char const* word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  };
   auto const each_layout = [&](auto&& make) {
     for (layout const& l : wanted_layouts(o))
       for (spmv_method const method : wanted_methods(l.format, o))
@@ -97,12 +134,18 @@ std::vector<record> run_spmv(std::string const& matrix, csr<V, I, I> const& a, o
       spmv_problem<V, I> q = p;
       if (point.option == "threads")
         q.threads = number_of(point);
-      each_layout([q, point](layout const& l, spmv_method method) {
-        contestant who = make_tulle(q, l, method);
+      auto const swept = [point](contestant who) {
         who.option = point.option;
         who.option_value = point.value;
         return who;
+      };
+      each_layout([q, swept](layout const& l, spmv_method method) {
+        return swept(make_tulle(q, l, method));
       });
+      if (is_listed(o.formats, "optimize"))
+        c.entrants.push_back({"tulle optimize", bytes_to_make(p.a, {format::sell}), [q, swept] {
+                                return std::vector<contestant>{swept(make_optimized(q))};
+                              }});
     }
   } else if (auto const where = device_for(o, remarks)) {
     auto const watch = event_watch(*where);

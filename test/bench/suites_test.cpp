@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Which matrices a suite is: in which order, what is left out and said so, what a folder changes.
+#include "tulle/core/error.hpp"
 #include "tulle/gen/generate.hpp"
 
 #include "bench/suites.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -58,6 +60,33 @@ TEST(bench_suites, a_file_of_that_name_stands_for_its_stand_in) {
   EXPECT_EQ(std::count_if(all.begin(), all.end(),
                           [](auto const& one) { return one.ends_with("enron.mtx"); }),
             1);
+}
+
+TEST(bench_suites, real_takes_its_own_names_from_a_folder) {
+  std::string const folder = testing::TempDir() + "tulle_real_" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  char const* const text = "%%MatrixMarket matrix coordinate real general\n1 1 0\n";
+  for (char const* const name : {"/xenon1.mtx", "/memplus.mtx", "/mine.mtx"})
+    std::ofstream(folder + name) << text;
+  list remarks;
+  list const named = suite("real", "spmv", remarks, "cpu", folder);
+  EXPECT_EQ(named, (list{folder + "/xenon1.mtx", folder + "/memplus.mtx"}));
+  ASSERT_EQ(remarks.size(), 1U);
+  EXPECT_NE(remarks[0].find("matrices of the suite are not in " + folder), std::string::npos);
+  EXPECT_NE(remarks[0].find("cage11"), std::string::npos);
+  EXPECT_EQ(remarks[0].find("xenon1"), std::string::npos);
+
+  remarks.clear();
+  EXPECT_EQ(suite("folder", "spmv", remarks, "cpu", folder).size(), 3U);
+  EXPECT_TRUE(remarks.empty());
+  ::setenv("TULLE_MATRICES", folder.c_str(), 1);
+  EXPECT_EQ(suite("real", "spmv", remarks), named);
+  ::unsetenv("TULLE_MATRICES");
+  EXPECT_THROW(suite("real", "spmv", remarks), error);
+  std::filesystem::remove(folder + "/xenon1.mtx");
+  std::filesystem::remove(folder + "/memplus.mtx");
+  EXPECT_THROW(suite("real", "spmv", remarks, "cpu", folder), error);
+  std::filesystem::remove_all(folder);
 }
 
 // dia with shared stretches stores equal coefficients once: a suite of those would show nothing of

@@ -46,7 +46,7 @@ COMPLEX = """%%MatrixMarket matrix coordinate complex hermitian
 with open(os.path.join(os.path.dirname(__file__), "../../include/tulle/format/formats.def")) as listed:
     FORMATS = re.findall(r"^TULLE_FORMAT\((\w+), (?!internal)", listed.read(), re.M)
 
-COMMANDS = ["info", "gen", "convert", "show", "spy", "recommend", "verify", "solve", "devices", "completion", "bench"]
+COMMANDS = ["demo", "info", "gen", "convert", "show", "spy", "recommend", "verify", "solve", "devices", "completion", "bench"]
 
 
 def run(*arguments, environment=None, limit=None, stdin=None):

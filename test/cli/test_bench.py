@@ -4,6 +4,7 @@
 import json
 import os
 import resource
+import xml.etree.ElementTree
 
 from command_line import CommandLine, FORMATS, main
 
@@ -130,8 +131,39 @@ class Bench(CommandLine):
         self.assertEqual(said.count("tulle "), len(FORMATS))
         self.good("bench", "compare", slow, fast)
 
+    def test_plot_is_an_svg_file(self):
+        self.bench("--formats", "csr,sell,optimize", f"--json={self.records}")
+        pages = {}
+        for theme in ("light", "dark"):
+            plot = self.path(theme + ".svg")
+            said = self.good("bench", "report", self.records, "-o", plot, "--theme", theme, "--title", "a < b & c")
+            self.assertIn("records", said)
+            root = xml.etree.ElementTree.parse(plot).getroot()
+            self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+            self.assertEqual(root.get("aria-label"), "a < b & c")
+            texts = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
+            self.assertIn("gen:lattice:2000", texts)
+            self.assertTrue(any(t.startswith("optimize(): ") for t in texts), texts)
+            with open(plot) as file:
+                pages[theme] = file.read()
+        self.assertNotEqual(pages["light"], pages["dark"])
+        self.bad("bench", "report", self.records, "-o", self.path("a.svg"), "--theme", "pink", expect=["pink"])
+        self.bench("--formats", "csr", "--peers", "none", f"--json={self.records}")
+        self.bad("bench", "report", self.records, "-o", self.path("none.svg"), expect=["both tulle and a peer"])
+        self.assertFalse(os.path.exists(self.path("none.svg")))
+
+    def test_optimize_says_what_it_picked(self):
+        self.bench("--formats", "optimize,csr", "--peers", "none", f"--json={self.records}")
+        by_format = {r["format"]: r for r in self.results()[1]}
+        self.assertEqual(sorted(by_format), ["csr", "optimize"])
+        self.assertEqual(by_format["csr"]["why"], "")
+        picked = by_format["optimize"]["why"].split(":")[0]
+        self.assertIn(picked, FORMATS)
+        self.assertIn(f" {picked} ", by_format["optimize"]["path"])
+
     def test_suites(self):
-        self.bad("bench", "spmv", "--suite", "real", expect=["--folder"])
+        nowhere = {"TULLE_MATRICES": ""}
+        self.bad("bench", "spmv", "--suite", "real", environment=nowhere, expect=["--folder", "TULLE_MATRICES"])
         self.bad("bench", "spmv", "--suite", "real", "--folder", self.path("nowhere"), expect=["nowhere"])
         self.bad("bench", "spmv", "gen:lattice:2000", "--peers", "nobody", expect=["nobody"])
         folder = self.path("folder")
@@ -139,10 +171,24 @@ class Bench(CommandLine):
         for name, field, value in (("one", "real", "2"), ("two", "complex", "2 1"), ("three", "pattern", "")):
             with open(os.path.join(folder, name + ".mtx"), "w") as file:
                 print(f"%%MatrixMarket matrix coordinate {field} general\n2 3 1\n2 3 {value}", file=file)
-        said = self.good("bench", "spmv", "--suite", "real", "--folder", folder, "--quick", "--formats", "csr",
+        said = self.good("bench", "spmv", "--suite", "folder", "--folder", folder, "--quick", "--formats", "csr",
                          "--peers", "none", f"--json={self.records}")
         self.assertIn("two.mtx is left out: its values are complex", said)
         self.assertEqual([os.path.basename(r["matrix"]) for r in self.results()[1]], ["one.mtx", "three.mtx"])
+        self.bad("bench", "spmv", "--suite", "real", "--folder", folder, expect=["none of the", "--suite folder"])
+
+    def test_the_suite_of_real_matrices_ends_with_a_summary(self):
+        folder = self.path("folder")
+        os.makedirs(folder)
+        self.good("gen", "lattice:2000", "-o", os.path.join(folder, "xenon1.mtx"))
+        self.good("gen", "poisson2d5:30", "-o", os.path.join(folder, "memplus.mtx.gz"))
+        said = self.good("bench", "spmv", "--suite", "real", "--quick", "--formats", "csr,optimize", "--threads", 2,
+                         environment={"TULLE_MATRICES": folder})
+        self.assertIn("times as fast as the best peer", said)
+        self.assertRegex(said, r"csr as given +[0-9.]+ .* of 2\n")
+        self.assertRegex(said, r"\n  xenon1 +8,000 +[0-9.]+ +[0-9.]+ +[0-9.]+ ")
+        self.assertRegex(said, r"\n  memplus +4,380 ")
+        self.assertIn("matrices of the suite are not in", said)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 import struct
 import zlib
 
-from command_line import CommandLine, main, SMALL
+from command_line import CommandLine, FORMATS, main, SMALL
 
 
 def read_png(data):
@@ -115,6 +115,39 @@ class Spy(CommandLine):
             with open(self.path(n), "rb") as file:
                 pictures.append(file.read())
         self.assertEqual(*pictures)
+
+    def colours(self, matrix, layout):
+        """The colour of each cell; a picture of its places in the layout."""
+        told, rows = self.picture(matrix, "--size", "200", "--format", layout)
+        high, wide = told["cell"]
+        return told, {(i, j): rows[told["top"] + i * high + high // 2][told["left"] + j * wide + wide // 2]
+                      for i in range(told["rows"]) for j in range(told["cols"])}
+
+    def test_colours_tell_the_order_in_a_layout(self):
+        by_row, csr = self.colours("gen:dense:4", "csr")
+        _, csc = self.colours("gen:dense:4", "csc")
+        self.assertEqual(by_row["slots"], 16)
+        self.assertEqual(len(set(csr.values())), 16)
+        for i in range(4):
+            for j in range(4):
+                self.assertEqual(csr[i, j], csc[j, i])
+        self.assertNotEqual(csr[0, 3], csr[3, 0])
+        first, last = csr[0, 0], csr[3, 3]
+        self.assertGreater(first[2], first[0])  # blue
+        self.assertGreater(last[0], last[2])  # red
+
+    def test_places_of_every_format(self):
+        for f in FORMATS:
+            told, cells = self.colours("gen:poisson2d5:3", f)
+            self.assertEqual(sum(c != (255, 255, 255) for c in cells.values()), 33, f)
+            self.assertGreaterEqual(told["slots"], 21 if f == "scsr" else 33, f)
+            if f == "scsr":
+                self.assertTrue(all(cells[i, j] == cells[j, i] for i, j in cells))
+
+    def test_places_need_a_pixel_each(self):
+        self.bad("spy", "gen:dense:40", "-o", self.path("a.png"), "--size", "20", "--format", "csr", expect=["--size"])
+        self.bad("spy", "gen:lattice:8", "-o", self.path("a.png"), "--format", "nothing", expect=["nothing"])
+        self.bad("spy", "gen:rmat:5:4", "-o", self.path("a.png"), "--format", "scsr", expect=["symmetric"])
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@ foreach(file IN ITEMS ${LIBDIR}/libtulle.so.${soversion} ${LIBDIR}/libtulle.so.$
   endif()
 endforeach()
 if(APPS)
+  if(NOT EXISTS ${PREFIX}/share/tulle/data/4elt.mtx.gz)
+    message(SEND_ERROR "not installed: the matrices of tulle demo")
+  endif()
   unset(ENV{LD_LIBRARY_PATH})
   execute_process(COMMAND ${PREFIX}/bin/tulle --version OUTPUT_VARIABLE said RESULT_VARIABLE status
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
