@@ -186,7 +186,8 @@ void add_solve_command(CLI::App& app) {
   add_layout_option(*command, o->format, "Format of A in the products: sell, sell:chunk=8");
   add_value_option(*command, o->value);
   add_threads_option(*command);
-  add_output_option(*command, o->out, "Write x to this Matrix Market file if it is found; - for standard output");
+  add_output_option(*command, o->out,
+                    "Write x to this Matrix Market file if it is found; - for standard output");
   add_json_option(*command, o->json);
   command->footer(
       "A must be symmetric (or Hermitian) and positive definite. Exit status 1 where x\n"

@@ -29,7 +29,7 @@ struct contestant {
   std::size_t bytes = 0;      ///< of the matrix as it multiplies
   std::size_t peak_bytes = 0; ///< with plan and workspace; of spgemm: beyond inputs and result
   std::string option, option_value; ///< of a sweep: "threads", "4"
-  std::string why; ///< of optimize: what was picked, and for what reason
+  std::string why;                  ///< of optimize: what was picked, and for what reason
   bool is_bound = false; ///< not a contestant but the copy that others are measured against
 
   /// One call. Its result stays where the contestant keeps it.

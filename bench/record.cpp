@@ -14,7 +14,8 @@ namespace tulle::bench {
   X(rows)                                                                                          \
   X(cols)                                                                                          \
   X(nnz)                                                                                           \
-  X(op) X(backend) X(format) X(path) X(value) X(index) X(columns) X(threads) X(cache) X(turns)     \
+  X(op)                                                                                            \
+  X(backend) X(format) X(path) X(value) X(index) X(columns) X(threads) X(cache) X(turns)           \
       X(seconds) X(fastest) X(spread) X(gflops) X(gbytes_per_s) X(bound_gbytes_per_s)              \
           X(csr_bound_ratio) X(ratio_low) X(ratio_high) X(convert_seconds) X(convert_calls)        \
               X(bytes) X(peak_bytes) X(verified) X(peer) X(option) X(option_value) X(why)
@@ -23,8 +24,8 @@ namespace tulle::bench {
   X(host_cpu)                                                                                      \
   X(device)                                                                                        \
   X(isa)                                                                                           \
-  X(compiler) X(version) X(command) X(cores) X(threads) X(l1d) X(l2) X(l3) X(pinned) X(steal)      \
-      X(remarks)
+  X(compiler)                                                                                      \
+  X(version) X(command) X(cores) X(threads) X(l1d) X(l2) X(l3) X(pinned) X(steal) X(remarks)
 
 std::string label(record const& r) {
   if (r.peer.empty())

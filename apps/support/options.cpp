@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/support/options.hpp"
 
-#include "tulle/core/parallel.hpp"
 #include "tulle/core/error.hpp"
+#include "tulle/core/parallel.hpp"
 #include "tulle/op/convert.hpp"
 
 #include "apps/support/matrix.hpp"

@@ -31,7 +31,8 @@ constexpr generator_info table[] = {
     {family::diffusion3d7, "diffusion3d7", "N[:jumps=RATIO]", "the same in 3D with 7 points"},
     {family::diffusion3d27, "diffusion3d27", "N[:jumps=RATIO]", "the same in 3D with 27 points"},
     {family::fem, "fem", "ROWS[:REACH]",
-     "mesh with 3x3 blocks, about 60 entries per row, symmetric; ROWS rounded up to a multiple of 3; "
+     "mesh with 3x3 blocks, about 60 entries per row, symmetric; ROWS rounded up to a multiple of "
+     "3; "
      "neighbours within about REACH nodes, unless given those of a mesh in 3D"},
     {family::rmat, "rmat", "SCALE:PER_ROW",
      "power-law graph, 2^SCALE rows; PER_ROW edges a row are drawn, duplicates removed"},

@@ -53,32 +53,15 @@ struct experience {
 
 /// By name: formats of the literature shelf need not be built.
 constexpr std::pair<std::string_view, experience> experiences[] = {
-    {"coo", {.95, .30, 2}},
-    {"csr", {.92, .44, 0}},
-    {"csc", {.86, .36, 8}},
-    {"csr5", {.87, .42, 3}},
-    {"sell", {.94, .47, 6}},
-    {"dia", {.98, .24, 20}},
-    {"ell", {.86, .40, 10}},
-    {"hyb", {.83, .45, 10}},
-    {"bcsr", {.90, .46, 10}},
-    {"bsell", {.80, .40, 15}},
-    {"cmrs", {.87, .58, 10}},
-    {"panels", {.75, .73, 40}},
-    {"scsr", {.47, .20, 40}},
-    {"jds", {.74, .57, 10}},
-    {"jds_csr", {.74, .50, 10}},
-    {"jds_ell", {.70, .44, 10}},
-    {"bicrs", {.60, .27, 10}},
-    {"cbicrs", {.48, .16, 15}},
-    {"vbicrs", {.71, .42, 20}},
-    {"acsr", {.55, .27, 5}},
-    {"csr_adaptive", {.78, .38, 5}},
-    {"brc", {.68, .41, 8}},
-    {"scoo", {.60, .60, 15}},
-    {"bcoo", {.70, .46, 10}},
-    {"bccoo", {.64, .31, 10}},
-    {"csr_pool", {.92, .44, 10}},
+    {"coo", {.95, .30, 2}},      {"csr", {.92, .44, 0}},       {"csc", {.86, .36, 8}},
+    {"csr5", {.87, .42, 3}},     {"sell", {.94, .47, 6}},      {"dia", {.98, .24, 20}},
+    {"ell", {.86, .40, 10}},     {"hyb", {.83, .45, 10}},      {"bcsr", {.90, .46, 10}},
+    {"bsell", {.80, .40, 15}},   {"cmrs", {.87, .58, 10}},     {"panels", {.75, .73, 40}},
+    {"scsr", {.47, .20, 40}},    {"jds", {.74, .57, 10}},      {"jds_csr", {.74, .50, 10}},
+    {"jds_ell", {.70, .44, 10}}, {"bicrs", {.60, .27, 10}},    {"cbicrs", {.48, .16, 15}},
+    {"vbicrs", {.71, .42, 20}},  {"acsr", {.55, .27, 5}},      {"csr_adaptive", {.78, .38, 5}},
+    {"brc", {.68, .41, 8}},      {"scoo", {.60, .60, 15}},     {"bcoo", {.70, .46, 10}},
+    {"bccoo", {.64, .31, 10}},   {"csr_pool", {.92, .44, 10}},
 };
 
 experience experience_of(format f) {
@@ -94,9 +77,9 @@ constexpr double last_cache = 32 << 20;
 
 // The same of one triangle, from docs/lab/2026-11-17-spmv-cpu.md and another run: dia on the two
 // grids, bcsr of blocks on fem and banded:2000000:4, .82 and .51, sell on poisson2d5:1000. Blocks
-// of one entry are scsr under another name. Where the last cache has room for both triangles (lattice,
-// banded:100000:4) one triangle in dia takes 1.3 to 3 times as long as both: 1.5 times here, and
-// bcsr alike. `far` is half of what both triangles reach, a guess.
+// of one entry are scsr under another name. Where the last cache has room for both triangles
+// (lattice, banded:100000:4) one triangle in dia takes 1.3 to 3 times as long as both: 1.5 times
+// here, and bcsr alike. `far` is half of what both triangles reach, a guess.
 experience experience_of_triangle(format f, int block_side, bool is_cached) {
   switch (f) {
   case format::dia:

@@ -25,8 +25,8 @@
 ///
 ///            The third number says which weights there are, a digit each for sizes of vertices,
 ///            weights of vertices and weights of edges; a fourth, how many weights a vertex has.
-///            Vertex sizes and weights are skipped. Each edge stands on the lines of both its ends, else
-///            errc::io; the matrix is general and holds both.
+///            Vertex sizes and weights are skipped. Each edge stands on the lines of both its ends,
+///            else errc::io; the matrix is general and holds both.
 /// hb         Harwell-Boeing and Rutherford-Boeing, by columns in fixed Fortran fields.
 ///
 ///                Title                                                           Key
