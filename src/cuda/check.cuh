@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cuda_runtime.h>
+#include <new>
 
 namespace tulle::kernels::cuda {
 
@@ -43,6 +44,8 @@ outcome guarded(F&& f) noexcept {
     return {};
   } catch (failure const& e) {
     return e.came_to;
+  } catch (std::bad_alloc const&) {
+    return {outcome::no_memory, errc::backend, "no memory on the host"};
   } catch (...) {
     return {outcome::failed, errc::backend, "an exception of unknown kind"};
   }
