@@ -16,6 +16,7 @@ enum class row_kind : std::uint8_t {
   copy,    // one row of B
   tiny,    // a sorting network
   program, // tiny, and the row before it moved by one column
+  scatter, // an accumulator as wide as B
   dense,
   follows, // dense, and A's row has the columns of the row before it
   split,   // dense, its columns dealt to all threads
@@ -24,12 +25,12 @@ enum class row_kind : std::uint8_t {
   heap,
   merge,
 };
-inline constexpr int row_kinds = 11;
+inline constexpr std::int64_t kept_padding = 64;
+inline constexpr int row_kinds = 12;
 
 constexpr char const* name(row_kind k) {
-  constexpr char const* names[] = {"empty",         "copy",  "tiny", "program", "dense",
-                                   "dense grouped", "split", "hash", "esc",     "heap",
-                                   "merge"};
+  constexpr char const* names[] = {"empty",         "copy",  "tiny", "program", "scatter", "dense",
+                                   "dense grouped", "split", "hash", "esc",     "heap",    "merge"};
   return names[static_cast<std::size_t>(k)];
 }
 
@@ -55,6 +56,13 @@ struct split_row {
   std::int64_t* entries;
 };
 
+/// Where counting leaves the columns and values of a block's rows that are computed only once.
+struct kept_rows {
+  void* col = nullptr; // nullptr: they are computed again when C is filled
+  void* val = nullptr;
+  std::int64_t entries = 0;
+};
+
 /// One product C = A B of canonical A and B, and how it is to be done.
 struct spgemm_task {
   void const* a = nullptr; // csr_view<V, I, O>
@@ -69,7 +77,8 @@ struct spgemm_task {
   row_kind* kinds = nullptr;            // one a row of A, by survey(); nullptr likewise
   std::int64_t most_listed = INT64_MAX; // products of a row that scratch has room for
   std::int64_t most_grouped = INT64_MAX;
-  std::int64_t tile = 0; // columns of the accumulator; wider rows take several turns
+  std::int64_t most_scattered = 0; // columns of B with which rows may be by scatter
+  std::int64_t tile = 0;           // columns of the accumulator; wider rows take several turns
   spgemm_survey all;
   split_row const* splits = nullptr;
   int split_count = 0;
@@ -91,11 +100,13 @@ struct spgemm_kernel {
   /// Once before the first row; rows leave it so.
   void (*clear)(spgemm_task const& t, void* scratch);
   /// Entries of the rows together; row_ptr[i + 1], where there is one, becomes the entries of rows
-  /// [first, i].
-  std::int64_t (*count)(spgemm_task const& t, std::int64_t first, std::int64_t last, void* scratch);
+  /// [first, i]. Where `kept` has arrays they have room for as many entries as the rows have
+  /// products, and kept_padding more.
+  std::int64_t (*count)(spgemm_task const& t, std::int64_t first, std::int64_t last, void* scratch,
+                        kept_rows& kept);
   /// Columns and values, where `before` entries come before the first row; row_ptr becomes true.
   void (*fill)(spgemm_task const& t, std::int64_t first, std::int64_t last, std::int64_t before,
-               void* scratch);
+               void* scratch, kept_rows const& kept);
   /// Cuts a row into parts of about as many products.
   void (*cut)(spgemm_task const& t, split_row const& s);
   /// Entries of a part.

@@ -56,7 +56,7 @@ csr<V, I, O> spgemm(where const& w, csr_view<V, I, O> a, csr_view<V, I, O> b, sp
       return kernels::reference::spgemm(from.a, from.b, w.memory);
     if (o.method == spgemm_method::global_esc)
       return by_global_esc(from, o, w, nullptr);
-    auto const s = make_stages(from.a, from.b, o, w, from.room());
+    auto const s = make_stages(from.a, from.b, o, w, from.keeping_room());
     csr<V, I, O> c = counted(from.a, from.b, *s, w);
     s->fill(&from.a, &from.b, c.row_ptr.data(), c.col.data(), c.val.data(), false);
     return c;
@@ -89,7 +89,7 @@ public:
       c = by_global_esc(from, o, w, &path);
       path = rows + path + ", counted so and filled by one sort";
     } else {
-      stages_ = make_stages(from.a, from.b, o, w, from.room());
+      stages_ = make_stages(from.a, from.b, o, w, from.keeping_room());
       c = counted(from.a, from.b, *stages_, w);
       stages_->fill(&from.a, &from.b, c.row_ptr.data(), c.col.data(), c.val.data(), false);
       path = rows + stages_->summary();

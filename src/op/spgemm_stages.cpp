@@ -22,6 +22,11 @@ constexpr std::size_t least_scratch = 2048, accumulator_first = 4096;
 // Products from which a row is split, if those are more than a thread's share of all. Less: other
 // rows keep the other threads busy meanwhile. Other numbers have not been measured.
 constexpr std::int64_t least_split = 1 << 16;
+// Rows may be by scatter if B has at most this many columns per entry of A: each thread clears as
+// many sums and flags first.
+constexpr std::size_t scattered_columns = 4;
+// Entries of a chunk of rows that are kept, of which each thread has one at a time.
+constexpr std::size_t fewest_kept = 1 << 12, most_kept_at_once = 1 << 18;
 
 } // namespace
 
@@ -87,6 +92,9 @@ spgemm_stages::spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& si
   task_.wanted = o.method;
   task_.sorted = o.sorted;
   task_.first = sizes.first;
+  task_.most_scattered = o.method == spgemm_method::scatter
+                             ? INT64_MAX
+                             : static_cast<std::int64_t>(scattered_columns * sizes.nnz);
   threads_ = parts_for(sizes.nnz + sizes.rows, w.threads);
   deal_blocks(std::min({blocks_limit, blocks_a_thread * static_cast<std::size_t>(threads_),
                         sizes.rows / least_block + 1}));
@@ -103,6 +111,9 @@ spgemm_stages::spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& si
     keep_within(room, all_tables);
   scratch_ = array<std::byte>(scratch_bytes_ * static_cast<std::size_t>(threads_), memory_);
   split_rows_within(room.limit - tables_.bytes() - scratch_.bytes());
+  std::size_t const each = sizes_.value + sizes_.index;
+  if (task_.kinds && static_cast<std::size_t>(task_.all.products) <= room.keep / each)
+    keep_ = room.limit - bytes();
 }
 
 void spgemm_stages::survey() {
@@ -139,7 +150,8 @@ std::size_t spgemm_stages::least_scratch_bytes() const {
   if (!has_turns())
     return scratch_bytes_;
   bool any = false;
-  for (row_kind const k : {row_kind::dense, row_kind::follows, row_kind::hash, row_kind::esc})
+  for (row_kind const k :
+       {row_kind::scatter, row_kind::dense, row_kind::follows, row_kind::hash, row_kind::esc})
     any = any || task_.all.rows[static_cast<int>(k)] > 0;
   return kernel_.scratch(empty_task(any ? 64 : 0));
 }
@@ -156,7 +168,7 @@ spgemm_task spgemm_stages::empty_task(std::int64_t tile) const {
 bool spgemm_stages::has_turns() const {
   using enum spgemm_method;
   return task_.wanted == automatic || task_.wanted == tiny || task_.wanted == dense ||
-         task_.wanted == global_esc;
+         task_.wanted == scatter || task_.wanted == global_esc;
 }
 
 /// Fewer threads, narrower tiles, shorter lists, fewer blocks: what fits the limit. Each of them
@@ -212,6 +224,7 @@ void spgemm_stages::share(std::size_t each) {
   task_.tile = static_cast<std::int64_t>(std::max<std::size_t>(64, tile));
   task_.most_listed = static_cast<std::int64_t>(listed);
   task_.most_grouped = static_cast<std::int64_t>(grouped);
+  task_.most_scattered = 0;
   survey();
   task_.tile = std::min(task_.tile, (task_.all.widest + 63) / 64 * 64);
 }
@@ -261,11 +274,16 @@ std::size_t spgemm_stages::count(void* row_ptr) {
     for (int part = 0; part < s.parts; ++part)
       s.entries[part + 1] += s.entries[part];
   }
+  std::size_t const table = blocks_ * sizeof(kept_rows);
+  if (keep_ > table) {
+    kept_ = array<kept_rows>(blocks_, memory_);
+    keep_ -= table;
+  }
+  std::vector<chunk> chunks(static_cast<std::size_t>(threads_));
   in_turns(
       blocks_,
       [&](int thread, std::size_t b) {
-        entries_[b + 1] = static_cast<std::size_t>(
-            kernel_.count(task_, first_row(b), first_row(b + 1), scratch_of(thread)));
+        count_block(thread, b, chunks[static_cast<std::size_t>(thread)]);
       },
       [&](int thread) {
         if (task_.split_count == 0)
@@ -276,6 +294,39 @@ std::size_t spgemm_stages::count(void* row_ptr) {
   return entries_[blocks_];
 }
 
+/// Room for the entries of a block in the thread's chunk, or none if that would be too much.
+kept_rows spgemm_stages::keep_within(chunk& c, std::size_t products) {
+  std::size_t const value = sizes_.value, each = value + sizes_.index;
+  auto const wanted = products + static_cast<std::size_t>(kept_padding);
+  if (wanted > c.entries) {
+    auto const all = static_cast<std::size_t>(task_.all.products);
+    std::size_t const entries =
+        std::max(wanted, std::clamp(all / (4 * static_cast<std::size_t>(threads_)), fewest_kept,
+                                    most_kept_at_once));
+    std::lock_guard const one_at_a_time(keeping_);
+    if (entries > keep_ / each)
+      return {};
+    chunks_.emplace_back(entries * each, memory_);
+    keep_ -= entries * each;
+    c = {chunks_.back().data(), chunks_.back().data() + entries * value, entries};
+  }
+  return {c.col, c.val};
+}
+
+void spgemm_stages::count_block(int thread, std::size_t block, chunk& c) {
+  kept_rows kept;
+  if (!kept_.empty())
+    kept = keep_within(c, entries_[block + 1]);
+  entries_[block + 1] = static_cast<std::size_t>(
+      kernel_.count(task_, first_row(block), first_row(block + 1), scratch_of(thread), kept));
+  if (!kept_.empty())
+    kept_[block] = kept;
+  if (!kept.col)
+    return;
+  auto const n = static_cast<std::size_t>(kept.entries);
+  c = {c.val + n * sizes_.value, c.col + n * sizes_.index, c.entries - n};
+}
+
 void spgemm_stages::clear(int thread) {
   if (scratch_bytes_ > 0)
     kernel_.clear(task_, scratch_of(thread));
@@ -283,8 +334,9 @@ void spgemm_stages::clear(int thread) {
 
 std::int64_t spgemm_stages::count_row(std::size_t i) {
   task_.row_ptr = nullptr;
+  kept_rows none;
   return kernel_.count(task_, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1,
-                       scratch_of(0));
+                       scratch_of(0), none);
 }
 
 void spgemm_stages::fill(void const* a, void const* b, void* row_ptr, void* col, void* val,
@@ -299,12 +351,15 @@ void spgemm_stages::fill(void const* a, void const* b, void* row_ptr, void* col,
       blocks_,
       [&](int thread, std::size_t block) {
         kernel_.fill(task_, first_row(block), first_row(block + 1),
-                     static_cast<std::int64_t>(entries_[block]), scratch_of(thread));
+                     static_cast<std::int64_t>(entries_[block]), scratch_of(thread),
+                     kept_.empty() ? kept_rows{} : kept_[block]);
       },
       [](int) {});
   each_part([&](int thread, split_row const& s,
                 int part) { kernel_.fill_part(task_, s, part, scratch_of(thread)); },
             [](int) {});
+  kept_ = {};
+  chunks_.clear();
 }
 
 void spgemm_stages::fill_at(void const* place, void* col, void* val) {

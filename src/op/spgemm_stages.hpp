@@ -9,7 +9,9 @@
 
 #include "kernel/spgemm.hpp"
 
+#include <mutex>
 #include <string>
+#include <vector>
 
 namespace tulle::detail {
 
@@ -24,6 +26,9 @@ struct spgemm_room {
   std::size_t limit = SIZE_MAX; // bytes
   std::size_t taken = 0;        // of the policy's limit, by others
   std::size_t at_least = 0;     // what comes after the stages will want as much of `limit`
+  /// If all products take at most so many bytes, count() keeps the rows that it computes for
+  /// fill(), which must be next, for the same operands.
+  std::size_t keep = 0;
 };
 
 class spgemm_stages {
@@ -48,6 +53,7 @@ public:
 
   /// "17 rows dense, 4 esc, 2 threads"
   std::string summary() const;
+  /// Beside what is kept between count() and fill().
   std::size_t bytes() const { return tables_.bytes() + scratch_.bytes() + splits_.bytes(); }
   spgemm_task const& task() const { return task_; }
   int threads() const { return threads_; }
@@ -79,6 +85,12 @@ private:
   void keep_within(spgemm_room const& room, std::size_t all_tables);
   void share(std::size_t each);
   void split_rows_within(std::size_t limit);
+  struct chunk { // of a thread's rows that are kept; what is left of it
+    std::byte *val = nullptr, *col = nullptr;
+    std::size_t entries = 0;
+  };
+  kept_rows keep_within(chunk& c, std::size_t products);
+  void count_block(int thread, std::size_t block, chunk& c);
 
   spgemm_kernel const& kernel_;
   spgemm_sizes sizes_;
@@ -90,6 +102,10 @@ private:
   array<std::byte> scratch_;       // of each thread
   std::size_t scratch_bytes_ = 0;
   array<std::byte> splits_; // rows that are split, their cuts and entries
+  std::size_t keep_ = 0;    // bytes left for rows that are kept
+  array<kept_rows> kept_;   // of each block
+  std::vector<array<std::byte>> chunks_;
+  std::mutex keeping_;
   std::pmr::memory_resource* memory_ = nullptr;
 };
 

@@ -78,7 +78,7 @@ TEST_P(halves, are_those_of_the_whole_product) {
         for (spgemm_method const method :
              {spgemm_method::automatic, spgemm_method::tiny, spgemm_method::heap,
               spgemm_method::esc, spgemm_method::merge, spgemm_method::hash, spgemm_method::dense,
-              spgemm_method::heap_esc_merge}) {
+              spgemm_method::scatter, spgemm_method::heap_esc_merge}) {
           if (method != spgemm_method::automatic && (threads != 2 || type != type_tag::f64_i32))
             continue;
           cpu const w{.threads = threads};

@@ -15,10 +15,11 @@
 namespace tulle::test::spgemm_limits_test {
 namespace {
 
-constexpr spgemm_method methods[] = {
-    spgemm_method::automatic, spgemm_method::tiny,       spgemm_method::heap,
-    spgemm_method::esc,       spgemm_method::merge,      spgemm_method::hash,
-    spgemm_method::dense,     spgemm_method::global_esc, spgemm_method::heap_esc_merge};
+constexpr spgemm_method methods[] = {spgemm_method::automatic,  spgemm_method::tiny,
+                                     spgemm_method::heap,       spgemm_method::esc,
+                                     spgemm_method::merge,      spgemm_method::hash,
+                                     spgemm_method::dense,      spgemm_method::scatter,
+                                     spgemm_method::global_esc, spgemm_method::heap_esc_merge};
 static_assert(std::size(methods) == spgemm_method_count);
 
 csr<double> full(std::int32_t rows, std::int32_t cols) {
@@ -139,8 +140,8 @@ TEST(spgemm_limits, of_too_few_bytes_for_a_tile_is_refused) {
 
 TEST(spgemm_limits, more_of_them_never_makes_tiles_narrower) {
   for (factors const& f : pairs())
-    for (spgemm_method const m :
-         {spgemm_method::automatic, spgemm_method::tiny, spgemm_method::dense})
+    for (spgemm_method const m : {spgemm_method::automatic, spgemm_method::tiny,
+                                  spgemm_method::dense, spgemm_method::scatter})
       for (int const threads : {1, 2, 5}) {
         long before = 0;
         for (std::size_t limit = 1300; limit < 300000; limit += limit < 6000 ? 53 : limit / 11) {

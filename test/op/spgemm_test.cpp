@@ -16,10 +16,11 @@
 namespace tulle::test::spgemm_test {
 namespace {
 
-constexpr spgemm_method methods[] = {
-    spgemm_method::automatic, spgemm_method::tiny,       spgemm_method::heap,
-    spgemm_method::esc,       spgemm_method::merge,      spgemm_method::hash,
-    spgemm_method::dense,     spgemm_method::global_esc, spgemm_method::heap_esc_merge};
+constexpr spgemm_method methods[] = {spgemm_method::automatic,  spgemm_method::tiny,
+                                     spgemm_method::heap,       spgemm_method::esc,
+                                     spgemm_method::merge,      spgemm_method::hash,
+                                     spgemm_method::dense,      spgemm_method::scatter,
+                                     spgemm_method::global_esc, spgemm_method::heap_esc_merge};
 static_assert(std::size(methods) == spgemm_method_count);
 
 /// 3 x 4 and 4 x 2; unsorted, with (1, 0) twice.
@@ -104,7 +105,8 @@ TEST_P(multiplies, the_zoo_as_the_reference_does) {
         // Lists are slow on long rows.
         std::vector<spgemm_method> by(std::begin(methods), std::end(methods));
         if (is_large(a.matrix))
-          by = {spgemm_method::automatic, spgemm_method::hash, spgemm_method::dense};
+          by = {spgemm_method::automatic, spgemm_method::hash, spgemm_method::dense,
+                spgemm_method::scatter};
         expect_product(
             *of_a.get_if<owner>(), *of_b.get_if<owner>(), a.name + " times " + std::to_string(cols),
             by, is_first && !is_large(a.matrix) ? std::vector{1, 2, 3, 7} : std::vector{1, 3});
@@ -154,7 +156,7 @@ TEST_P(multiplies, stencils_and_blocks_as_the_reference_does) {
     using T = decltype(types);
     using owner = csr<typename T::value, typename T::index, typename T::offset>;
     std::vector<spgemm_method> const by{spgemm_method::automatic, spgemm_method::tiny,
-                                        spgemm_method::dense};
+                                        spgemm_method::dense, spgemm_method::scatter};
     std::vector<csr<double>> all{stencil(400), stencil(31), unsorted(stencil(200)),
                                  duplicated(stencil(200))};
     for (std::int32_t const size : {1, 2, 3, 4, 5, 6, 9})
@@ -191,6 +193,41 @@ TEST_P(multiplies, stairs_as_the_reference_does) {
                              " times " + std::to_string(second.size()),
                          {spgemm_method::automatic}, {1, 3});
         }
+  });
+}
+
+/// Rows far apart and of all lengths: some of B's are copied, some scattered from where they are.
+csr<double> far_apart(std::int32_t rows, std::int32_t cols, unsigned seed) {
+  std::vector<std::int32_t> lengths;
+  for (std::int32_t i = 0; i < rows; ++i)
+    lengths.push_back(std::min(cols, i % 31 == 0 ? 130 : i % 7 == 0 ? 0 : i % 23));
+  return rough(from_lengths(cols, lengths, seed), seed);
+}
+
+TEST_P(multiplies, rows_far_apart_as_the_reference_does) {
+  auto const type = static_cast<type_tag>(GetParam());
+  visit(type, [&](auto types) {
+    using T = decltype(types);
+    using owner = csr<typename T::value, typename T::index, typename T::offset>;
+    for (std::int32_t const cols : {63, 5000, 300000}) {
+      any_matrix const of_a = as_type(far_apart(400, 300, 1), type),
+                       of_b = as_type(far_apart(300, cols, 2), type),
+                       others = as_type(rough(far_apart(400, 300, 1), 9), type);
+      owner const &a = *of_a.get_if<owner>(), &b = *of_b.get_if<owner>();
+      std::string const what = "300 rows of " + std::to_string(cols);
+      expect_product(a, b, what, {spgemm_method::automatic, spgemm_method::scatter}, {1, 2, 7});
+      // Computed once and kept, computed twice, and values alone.
+      owner const expected = spgemm(reference{}, a, b);
+      spgemm_plan plan(cpu{.threads = 2}, a, b, {.method = spgemm_method::scatter});
+      EXPECT_EQ(plan.result<owner>(), expected) << what;
+      EXPECT_NE(plan.path().find(" scatter"), std::string::npos) << plan.path();
+      spgemm_plan const tight(cpu{.threads = 2, .workspace_limit = plan.bytes()}, a, b,
+                              {.method = spgemm_method::scatter});
+      EXPECT_EQ(tight.result<owner>(), expected) << what;
+      EXPECT_TRUE(same_arrays(spgemm(plan, *others.get_if<owner>(), b).view(),
+                              borrowed(spgemm(reference{}, *others.get_if<owner>(), b))))
+          << what;
+    }
   });
 }
 

@@ -15,9 +15,11 @@
 /// of another format goes through csr; one that is not canonical is sorted first.
 ///
 /// C is allocated once, with its exact size. In addition, a call on the host takes one byte per row
-/// of A and of B, and per thread an accumulator as wide as the widest row. With a smaller
-/// workspace_limit, wide rows are computed one tile of columns at a time, by fewer threads if
-/// necessary; a higher limit never makes tiles narrower. Copies of operands that are not csr, or
+/// of A and of B, and per thread an accumulator as wide as B. If all products take at most 192 MiB,
+/// rows are computed before C is allocated and kept until then, which takes up to the size of C once
+/// more; else they are computed twice, at first without values. With a smaller workspace_limit,
+/// fewer or no rows are kept, and wide ones are computed one tile of columns at a time, by fewer
+/// threads if necessary; a higher limit never makes tiles narrower. Copies of operands that are not csr, or
 /// not canonical, count. A limit that is too small is errc::out_of_memory, which names the least
 /// sufficient one; if operands must be copied first, it may name what the copies need.
 ///

@@ -17,14 +17,15 @@ enum class spgemm_method : std::uint8_t {
   merge,      ///< one row of B after another merged into what is there
   hash,       ///< a table of columns
   dense,      ///< an accumulator as wide as the row, with one flag per column
+  scatter,    ///< an accumulator as wide as B, with flags at two levels; a device chooses
   global_esc, ///< expand, sort, compress for many rows at once, by a radix sort
   heap_esc_merge, ///< by a row's products: heap up to 32, esc up to 512, merge for more
 };
-inline constexpr std::size_t spgemm_method_count = 9;
+inline constexpr std::size_t spgemm_method_count = 10;
 
 constexpr char const* name(spgemm_method m) {
-  constexpr char const* names[] = {"automatic", "tiny",  "heap",       "esc",           "merge",
-                                   "hash",      "dense", "global_esc", "heap_esc_merge"};
+  constexpr char const* names[] = {"automatic", "tiny",  "heap",    "esc",        "merge",
+                                   "hash",      "dense", "scatter", "global_esc", "heap_esc_merge"};
   return names[static_cast<std::size_t>(m)];
 }
 

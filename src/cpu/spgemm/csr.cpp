@@ -11,6 +11,7 @@
 // so the bits depend neither on the method nor on the number of threads nor on the instruction set.
 #include "cpu/spgemm/dense.hpp"
 #include "cpu/spgemm/lists.hpp"
+#include "cpu/spgemm/scatter.hpp"
 #include "cpu/spgemm/tiny.hpp"
 #include "kernel/instantiate.hpp"
 
@@ -21,61 +22,6 @@ namespace {
 template <class I, class O>
 bool program_goes_on(product_pattern<I, O> const& c, i64 i, i64 last) {
   return c.t.kinds && i + 1 < last && c.t.kinds[i + 1] == row_kind::program;
-}
-
-template <class I, class O>
-HWY_NOINLINE i64 count_rows(product_pattern<I, O> const& c, i64 first, i64 last,
-                            list_scratch<no_value, I> const& s, std::uint8_t* flags) {
-  tiny_row<I, O> tiny;
-  auto* const row_ptr = static_cast<O*>(c.t.row_ptr);
-  i64 sum = 0, n = 0; // n: of the row before
-  for (i64 i = first; i < last; ++i) {
-    row_kind const kind = c.kind(i);
-    switch (kind) {
-    case row_kind::empty:
-      n = 0;
-      break;
-    case row_kind::copy:
-      n = c.b.begin(c.b_row(c.a.begin(i)) + 1) - c.first_of(c.a.begin(i));
-      break;
-    case row_kind::tiny:
-      if (program_goes_on(c, i, last)) {
-        tiny.move_to(c, i, true);
-        n = tiny.entries;
-      } else {
-        n = tiny.count(c, i);
-      }
-      break;
-    case row_kind::program:
-      tiny.move_to(c, i);
-      n = tiny.entries;
-      for (; program_goes_on(c, i, last); ++i) { // the rows after it have as many
-        sum += n;
-        if (row_ptr)
-          row_ptr[i + 1] = static_cast<O>(sum);
-      }
-      tiny.made_for = i;
-      break;
-    case row_kind::dense:
-      n = dense_row<I, O>::count(c, i, flags);
-      break;
-    case row_kind::split:
-      n = row_ptr ? c.split_entries(i) : dense_row<I, O>::count(c, i, flags);
-      break;
-    case row_kind::follows:
-      if (i == first)
-        n = dense_row<I, O>::count(c, i, flags);
-      else
-        n -= c.t.first != nullptr; // the row before has its own number next to this one's columns
-      break;
-    default:
-      n = list_row<I>::template run<false>(kind, c, i, s, row_out<no_value, I>{});
-    }
-    sum += n;
-    if (row_ptr)
-      row_ptr[i + 1] = static_cast<O>(sum); // fits if all of C does
-  }
-  return sum;
 }
 
 template <class V, class I, class O>
@@ -93,27 +39,128 @@ struct spgemm_csr {
   static i64 cols(spgemm_task const& t) {
     return static_cast<i64>(static_cast<view const*>(t.b)->cols);
   }
-  static lists lists_at(spgemm_task const& t, void* scratch, std::size_t& used) {
-    lists s;
-    std::size_t const dense = dense_scratch<value>::bytes(t);
-    used = dense + lists::lay(t, cols(t), static_cast<std::byte*>(scratch) + dense, s);
-    return s;
-  }
-  static std::size_t scratch(spgemm_task const& t) {
-    std::size_t used = 0;
-    lists_at(t, nullptr, used);
-    return used;
-  }
+  /// What a thread has for its rows.
+  struct scratch_view {
+    dense_scratch<value> dense;
+    lists list;
+    std::size_t used = 0; // bytes
+    scatter_scratch<value, I> scatter;
+
+    scratch_view(spgemm_task const& t, void* scratch)
+        : dense(t, static_cast<std::byte*>(scratch)), list(),
+          scatter(cols(t), dense, after_lists(t, static_cast<std::byte*>(scratch))) {
+      used += scatter_scratch<value, I>::bytes(t, cols(t));
+    }
+
+  private:
+    std::byte* after_lists(spgemm_task const& t, std::byte* at) {
+      used = dense_scratch<value>::bytes(t);
+      used += lists::lay(t, cols(t), at + used, list);
+      return at + used;
+    }
+  };
+  static std::size_t scratch(spgemm_task const& t) { return scratch_view(t, nullptr).used; }
   static void clear(spgemm_task const& t, void* at) {
-    std::size_t used = 0;
-    dense_scratch<value>(t, static_cast<std::byte*>(at)).clear(t);
-    lists_at(t, at, used).clear(t, cols(t));
+    scratch_view const s(t, at);
+    s.dense.clear(t);
+    s.list.clear(t, cols(t));
+    s.scatter.clear(t, cols(t));
   }
 
-  static i64 count(spgemm_task const& t, i64 first, i64 last, void* at) {
-    std::size_t used = 0;
-    return count_rows<I, O>(product<V, I, O>(t), first, last, lists_at(t, at, used).columns(),
-                            static_cast<std::uint8_t*>(at));
+  using dense = dense_row<I, O>;
+  using scatter = scatter_row<value, I, O>;
+
+  /// Whether row i is computed by itself, so that counting may keep what it finds.
+  static bool is_alone(product<V, I, O> const& c, row_kind kind, i64 i, i64 last) {
+    switch (kind) {
+    case row_kind::scatter:
+      return true;
+    case row_kind::tiny:
+      return !program_goes_on(c, i, last);
+    default: // dense rows are counted in less time than they take to be moved
+      return kind >= row_kind::hash;
+    }
+  }
+  /// Columns and values of such a row from entry `at` on. Returns how many. Unless it is exact,
+  /// there is room for a few more.
+  static i64 fill_alone(product<V, I, O> const& c, row_kind kind, i64 i, i64 at,
+                        tiny_row<I, O>& tiny, scratch_view const& s, bool exact) {
+    row_out<value, I> const out{c.c_col + at, c.c_val + at};
+    switch (kind) {
+    case row_kind::scatter:
+      return scatter::fill(c, i, s.scatter, out, exact);
+    case row_kind::tiny:
+      return tiny.fill(c, i, out.col, out.val);
+    case row_kind::dense:
+      return dense::fill(c, i, at, s.dense) - at;
+    default:
+      return list_row<I>::template run<true>(kind, c, i, s.list, out);
+    }
+  }
+
+  static i64 count(spgemm_task const& t, i64 first, i64 last, void* at, kept_rows& kept) {
+    product<V, I, O> const c(t), to = c.to(kept);
+    scratch_view const s(t, at);
+    std::uint8_t* const flags = s.dense.flag;
+    tiny_row<I, O> tiny;
+    auto* const row_ptr = static_cast<O*>(t.row_ptr);
+    i64 sum = 0, n = 0; // n: of the row before
+    for (i64 i = first; i < last; ++i) {
+      row_kind const kind = c.kind(i);
+      if (kept.col && is_alone(c, kind, i, last)) {
+        n = fill_alone(to, kind, i, kept.entries, tiny, s, false);
+        kept.entries += n;
+      } else {
+        switch (kind) {
+        case row_kind::empty:
+          n = 0;
+          break;
+        case row_kind::copy:
+          n = c.b.begin(c.b_row(c.a.begin(i)) + 1) - c.first_of(c.a.begin(i));
+          break;
+        case row_kind::tiny:
+          if (program_goes_on(c, i, last)) {
+            tiny.move_to(c, i, true);
+            n = tiny.entries;
+          } else {
+            n = tiny.count(c, i);
+          }
+          break;
+        case row_kind::program:
+          tiny.move_to(c, i);
+          n = tiny.entries;
+          for (; program_goes_on(c, i, last); ++i) { // the rows after it have as many
+            sum += n;
+            if (row_ptr)
+              row_ptr[i + 1] = static_cast<O>(sum);
+          }
+          tiny.made_for = i;
+          break;
+        case row_kind::scatter:
+          n = scatter::count(c, i, s.scatter);
+          break;
+        case row_kind::dense:
+          n = dense::count(c, i, flags);
+          break;
+        case row_kind::split:
+          n = row_ptr ? c.split_entries(i) : dense::count(c, i, flags);
+          break;
+        case row_kind::follows:
+          if (i == first)
+            n = dense::count(c, i, flags);
+          else
+            n -= t.first != nullptr; // the row before has its own number next to this one's columns
+          break;
+        default:
+          n = list_row<I>::template run<false>(kind, c, i, s.list.columns(),
+                                               row_out<no_value, I>{});
+        }
+      }
+      sum += n;
+      if (row_ptr)
+        row_ptr[i + 1] = static_cast<O>(sum); // fits if all of C does
+    }
+    return sum;
   }
 
   static void copy(product<V, I, O> const& c, i64 i) {
@@ -128,17 +175,38 @@ struct spgemm_csr {
       val[p] = times(factor, c.b_val[from + p]);
   }
 
-  static void fill(spgemm_task const& t, i64 first, i64 last, i64 before, void* at) {
+  /// Copies n entries from where they are kept.
+  static void move(product<V, I, O> const& c, kept_rows const& kept, i64 from, i64 at, i64 n) {
+    std::memcpy(c.c_col + at, static_cast<I const*>(kept.col) + from,
+                static_cast<std::size_t>(n) * sizeof(I));
+    std::memcpy(c.c_val + at, static_cast<value const*>(kept.val) + from,
+                static_cast<std::size_t>(n) * sizeof(value));
+  }
+
+  static void fill(spgemm_task const& t, i64 first, i64 last, i64 before, void* at,
+                   kept_rows const& kept) {
     product<V, I, O> const c(t, first, before);
+    auto* const row_ptr = static_cast<O*>(t.row_ptr);
     if (!t.values_only && !t.place)
       for (i64 i = first; i < last; ++i)
-        static_cast<O*>(t.row_ptr)[i + 1] += static_cast<O>(before);
-    std::size_t used = 0;
-    lists const s = lists_at(t, at, used);
-    dense_scratch<value> const dense(t, static_cast<std::byte*>(at));
+        row_ptr[i + 1] += static_cast<O>(before);
+    i64 const end = t.place ? 0 : static_cast<i64>(row_ptr[last]); // of the rows' entries
+    if (kept.col && kept.entries == end - before)
+      return move(c, kept, 0, before, kept.entries);
+    scratch_view const s(t, at);
     tiny_row<I, O> tiny;
+    i64 moved = 0; // of what is kept
     for (i64 i = first; i < last; ++i) {
       row_kind const kind = c.kind(i);
+      if (kept.col && is_alone(c, kind, i, last)) {
+        i64 const from = c.start(i);
+        while (i + 1 < last && is_alone(c, c.kind(i + 1), i + 1, last))
+          ++i;
+        i64 const n = static_cast<i64>(row_ptr[i + 1]) - from;
+        move(c, kept, moved, from, n);
+        moved += n;
+        continue;
+      }
       switch (kind) {
       case row_kind::empty:
       case row_kind::split:
@@ -151,7 +219,7 @@ struct spgemm_csr {
           tiny.move_to(c, i, true);
           tiny.template run_program<1>(c, i);
         } else {
-          tiny.fill(c, i);
+          fill_alone(c, kind, i, c.start(i), tiny, s, true);
         }
         break;
       case row_kind::program: {
@@ -167,21 +235,30 @@ struct spgemm_csr {
         }
         break;
       }
+      case row_kind::scatter: {
+        i64 const from = c.start(i);
+        if (t.values_only)
+          scatter::refill(c, i, s.scatter, {c.c_col + from, c.c_val + from},
+                          static_cast<i64>(c.c_ptr[i + 1]) - from);
+        else // what is written after a row is written again with the next one
+          fill_alone(c, kind, i, from, tiny, s,
+                     t.place || static_cast<i64>(c.c_ptr[i + 1]) + kept_padding > end);
+        break;
+      }
       case row_kind::dense:
       case row_kind::follows: {
         int rows = 1;
         while (rows < group_rows && i + rows < last && c.kind(i + rows) == row_kind::follows)
           ++rows;
         if (rows > 1)
-          dense_row<I, O>::fill_group(c, i, rows, dense);
+          dense::fill_group(c, i, rows, s.dense);
         else
-          dense_row<I, O>::fill(c, i, dense);
+          fill_alone(c, row_kind::dense, i, c.start(i), tiny, s, true);
         i += rows - 1;
         break;
       }
       default:
-        list_row<I>::template run<true>(
-            kind, c, i, s, row_out<value, I>{c.c_col + c.start(i), c.c_val + c.start(i)});
+        fill_alone(c, kind, i, c.start(i), tiny, s, true);
       }
     }
   }

@@ -175,16 +175,17 @@ struct dense_row {
     return n;
   }
 
+  /// Fills row i from entry `at` on; returns where it ends.
   template <class V>
-  static void fill(product<V, I, O> const& c, i64 i, dense_scratch<plain<V>> const& s) {
+  static i64 fill(product<V, I, O> const& c, i64 i, i64 at, dense_scratch<plain<V>> const& s) {
     extent e = {};
     c.columns(i, e);
-    fill(c, i, e, e.first, e.last + 1, c.start(i), s);
+    return fill(c, i, e, e.first, e.last + 1, at, s);
   }
-  /// Fills columns [begin, stop), from entry `at` on.
+  /// The same of its columns [begin, stop).
   template <class V>
-  static void fill(product<V, I, O> const& c, i64 i, extent const& e, i64 begin, i64 stop, i64 at,
-                   dense_scratch<plain<V>> const& s) {
+  static i64 fill(product<V, I, O> const& c, i64 i, extent const& e, i64 begin, i64 stop, i64 at,
+                  dense_scratch<plain<V>> const& s) {
     using value = plain<V>;
     for (i64 first = begin; first < stop; first += c.t.tile) {
       i64 const last = stop - first < c.t.tile ? stop : first + c.t.tile;
@@ -224,6 +225,7 @@ struct dense_row {
         }
       });
     }
+    return at;
   }
 
   /// Cuts a row into parts of equal work, by a sample of its products.

@@ -55,7 +55,8 @@ struct list_scratch {
 
   static i64 listed(spgemm_task const& t, i64 cols) {
     using enum spgemm_method;
-    bool const is_expanded = t.wanted == esc || t.wanted == automatic || t.wanted == tiny;
+    bool const is_expanded = t.wanted == esc || t.wanted == automatic || t.wanted == tiny ||
+                             t.wanted == spgemm_method::scatter;
     i64 const most = t.wanted == heap_esc_merge && cols < most_by_esc ? most_by_esc : cols;
     return t.all.listed < most || is_expanded ? t.all.listed : most;
   }

@@ -29,6 +29,16 @@ constexpr i64 esc_limit = 1024;
 // where one thread alone takes 12.
 constexpr i64 split_length = 16;
 
+// Rows that a network could sort are scattered where what they touch of the accumulator is in the
+// cache: B has few columns, or those of consecutive rows are near each other.
+constexpr i64 few_columns = 1 << 16, near_columns = 8192;
+// Up to this many products a network is faster all the same.
+constexpr i64 sorted_products = 16;
+// In a row with this many products per block of 64 columns of B, nearly all blocks have a flag.
+constexpr i64 products_a_block = 8;
+// The entries of A's row, or of the rows after it, whose rows of B are prefetched.
+constexpr i64 prefetched = 12;
+
 // Products of a row in Liu's bins 2 to 32 and 33 to 36; the last bin has the other rows.
 constexpr i64 most_by_heap = 32, most_by_esc = 512;
 
@@ -82,6 +92,21 @@ struct product_pattern {
     return a.col[k] == a.col[k - 1] + 1 && (mark(b_row(k)) & is_same);
   }
 
+  /// Asks for the row of B of an entry of A after entry k.
+  template <bool values, class V>
+  HWY_INLINE void prefetch(V const* b_val, i64 k) const {
+    i64 const last = static_cast<i64>(a.nnz) - 1, ahead = k + prefetched;
+    i64 const j = b_row(ahead < last ? ahead : last);
+    i64 const from = b.begin(j), to = b.begin(j + 1);
+    __builtin_prefetch(b.col + from);
+    __builtin_prefetch(b.col + to);
+    if constexpr (values) {
+      __builtin_prefetch(b_val + from);
+      __builtin_prefetch(b_val + from + 8);
+      __builtin_prefetch(b_val + to);
+    }
+  }
+
   extent lengths(i64 i) const {
     extent e;
     for (i64 k = a.begin(i), end = a.begin(i + 1); k < end; ++k) {
@@ -124,6 +149,24 @@ struct product_pattern {
     return all != 0;
   }
   bool follows(i64 i) const { return is_marked(i, is_same); }
+  /// Whether row i has the columns of the row before it or of the one after it.
+  bool is_grouped(i64 i) const {
+    return follows(i) || (i + 1 < static_cast<i64>(a.rows) && follows(i + 1));
+  }
+  bool may_scatter() const { return static_cast<i64>(b.cols) <= t.most_scattered; }
+  /// Whether the accumulator's lines for row i, which has entries, are likely to be in the cache.
+  bool is_near(i64 i) const {
+    if (static_cast<i64>(b.cols) <= few_columns)
+      return true;
+    if (i == 0 || a.length(i - 1) == 0)
+      return false;
+    auto const apart = [&](i64 k, i64 l) {
+      i64 const d = static_cast<i64>(a.col[k]) - static_cast<i64>(a.col[l]);
+      return d < 0 ? -d : d;
+    };
+    return apart(a.begin(i), a.begin(i - 1)) <= near_columns &&
+           apart(a.begin(i + 1) - 1, a.begin(i) - 1) <= near_columns;
+  }
 
   /// How row i is computed; e is its extent, with columns if the row is dense.
   row_kind choose(i64 i, extent& e) const {
@@ -142,6 +185,10 @@ struct product_pattern {
     case spgemm_method::dense:
       columns(i, e);
       return row_kind::dense;
+    case spgemm_method::scatter:
+      if (may_scatter())
+        return row_kind::scatter;
+      break;
     case spgemm_method::heap_esc_merge:
       return a.length(i) * e.products == 1 ? row_kind::copy
              : e.products <= most_by_heap  ? row_kind::heap
@@ -153,12 +200,19 @@ struct product_pattern {
     i64 const n = a.length(i);
     if (n == 1 && t.wanted != spgemm_method::tiny)
       return row_kind::copy;
+    bool const scatters = may_scatter() && t.wanted == spgemm_method::automatic;
     if (n <= tiny_rows && e.longest <= tiny_length)
-      return is_moved(i) ? row_kind::program : row_kind::tiny;
+      return is_moved(i)                                              ? row_kind::program
+             : scatters && e.products > sorted_products && is_near(i) ? row_kind::scatter
+                                                                      : row_kind::tiny;
+    if (scatters && e.products * 64 < products_a_block * static_cast<i64>(b.cols) && !is_grouped(i))
+      return row_kind::scatter;
     columns(i, e);
     i64 const width = e.last + 1 - e.first;
     if (width > columns_a_product * e.products && e.products <= t.most_listed)
-      return e.products <= esc_limit ? row_kind::esc : row_kind::hash;
+      return scatters                  ? row_kind::scatter
+             : e.products <= esc_limit ? row_kind::esc
+                                       : row_kind::hash;
     return width <= t.most_grouped && e.products <= t.most_grouped && follows(i) ? row_kind::follows
                                                                                  : row_kind::dense;
   }
@@ -202,11 +256,13 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
     s.products_by[static_cast<int>(kind)] += n * e.products;
     s.most_entries += n * (e.products < cols ? e.products : cols);
     i64 const width = e.last + 1 - e.first;
-    if (kind == row_kind::dense || kind == row_kind::follows) {
+    if (kind == row_kind::scatter)
+      raise(s.widest, cols);
+    if (kind == row_kind::dense || kind == row_kind::follows)
       raise(s.widest, width);
+    if (kind == row_kind::dense || kind == row_kind::follows || kind == row_kind::scatter)
       if (e.products >= split_length * c.a.length(i))
         raise(s.longest, e.products);
-    }
     if (kind == row_kind::follows)
       raise(s.group_columns, width < e.products ? width : e.products);
     if (kind >= row_kind::hash)
@@ -293,6 +349,14 @@ struct product : product_pattern<I, O> {
   value* c_val;
 
   i64 first_row, first_entry; // of the rows that are filled
+
+  /// The same product, with columns and values of C elsewhere.
+  product to(kept_rows const& kept) const {
+    product c = *this;
+    c.c_col = static_cast<I*>(kept.col);
+    c.c_val = static_cast<value*>(kept.val);
+    return c;
+  }
 
   explicit product(spgemm_task const& task, i64 first = 0, i64 before = 0)
       : product_pattern<I, O>{pattern<I, O>(*static_cast<csr_view<V, I, O> const*>(task.a)),

@@ -96,6 +96,8 @@ struct tiny_row {
     i64 const nnz = static_cast<i64>(c.b.nnz);
     i64 const begin = c.a.begin(i), n = c.a.begin(i + 1) - begin;
     for (i64 k = 0; k < n; ++k) {
+      if constexpr (rows == 1)
+        c.template prefetch<true>(c.b_val, begin + k);
       i64 const j = c.b_row(begin + k), first = c.first_of(begin + k), length = c.b.length(j);
       for (i64 r = 0; r < rows; ++r) {
         plain<V> const factor = c.a_val[begin + r * n + k];
@@ -115,10 +117,10 @@ struct tiny_row {
     }
   }
 
+  /// Columns and values of row i; returns how many.
   template <class V>
-  HWY_INLINE void fill(product<V, I, O> const& c, i64 i) {
-    I* const col = c.c_col + c.start(i);
-    plain<V>* const val = c.c_val + c.start(i);
+  HWY_INLINE i64 fill(product<V, I, O> const& c, i64 i, I* col, plain<V>* val) {
+    i64 n = 0;
     HWY_ALIGN plain<V> w[1][tiny_products];
     multiply<1>(c, i, w);
     with_sorted(c, i, [&](auto const* keys) {
@@ -134,7 +136,9 @@ struct tiny_row {
         val[at] = sum;
         last = j;
       }
+      n = at + 1;
     });
+    return n;
   }
 
   /// Rows i to i + rows - 1, after move_to(i). Each entry is summed in all of them at once.
