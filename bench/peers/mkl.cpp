@@ -39,6 +39,7 @@ struct mkl;
     static constexpr auto to_csr = mkl_sparse_convert_csr##suffix;                                 \
     static constexpr auto add = mkl_sparse_##letter##_add##suffix;                                 \
     static constexpr auto product = mkl_sparse_spmm##suffix;                                       \
+    static constexpr auto staged_product = mkl_sparse_sp2m##suffix;                                \
     static constexpr auto sort = mkl_sparse_order##suffix;                                         \
     static constexpr auto arrays = mkl_sparse_##letter##_export_csr##suffix;                       \
     static constexpr auto dot = cblas_##letter##doti##suffix;                                      \
@@ -228,6 +229,27 @@ std::vector<contestant> contestants(spgemm_problem<V, I> const& p) {
     both.back().format = sorted ? "sorted" : "unsorted";
     both.back().peak_bytes = 0;
   }
+  // Values alone, on the pattern that a product before has left.
+  auto const stage = [a = borrow(p.a), b = borrow(p.b)](sparse_request_t what, sparse_matrix_t* h) {
+    check(mkl<V, I>::staged_product(SPARSE_OPERATION_NON_TRANSPOSE, general, a.get(),
+                                    SPARSE_OPERATION_NON_TRANSPOSE, general, b.get(), what, h),
+          "mkl_sparse_sp2m");
+  };
+  mkl_set_num_threads_local(p.threads);
+  sparse_matrix_t pattern = nullptr;
+  double const seconds = seconds_of([&] { stage(SPARSE_STAGE_FULL_MULT_NO_VAL, &pattern); });
+  handle const c = owned<V, I>(pattern);
+  both.push_back(maker<V, I>(
+      p.threads,
+      [stage, c] {
+        sparse_matrix_t h = c.get();
+        stage(SPARSE_STAGE_FINALIZE_MULT, &h);
+        return handle(c, h);
+      },
+      "unsorted, values alone"));
+  both.back().format = "planned";
+  both.back().convert_seconds = seconds;
+  both.back().peak_bytes = 0;
   return both;
 }
 

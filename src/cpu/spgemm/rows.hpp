@@ -38,6 +38,8 @@ constexpr i64 sorted_products = 16;
 constexpr i64 products_a_block = 8;
 // The entries of A's row, or of the rows after it, whose rows of B are prefetched.
 constexpr i64 prefetched = 12;
+// With fewer entries B is in the cache, and asking for its rows only costs time.
+constexpr i64 large_b = 1 << 15;
 
 // Products of a row in Liu's bins 2 to 32 and 33 to 36; the last bin has the other rows.
 constexpr i64 most_by_heap = 32, most_by_esc = 512;
@@ -92,6 +94,7 @@ struct product_pattern {
     return a.col[k] == a.col[k - 1] + 1 && (mark(b_row(k)) & is_same);
   }
 
+  bool is_large_b() const { return static_cast<i64>(b.nnz) > large_b; }
   /// Asks for the row of B of an entry of A after entry k.
   template <bool values, class V>
   HWY_INLINE void prefetch(V const* b_val, i64 k) const {

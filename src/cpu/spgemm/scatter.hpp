@@ -115,6 +115,19 @@ struct scatter_row {
     }
   }
 
+  /// copied_at_once products.
+  static HWY_INLINE void multiply(V factor, V const* val, V* to) {
+    if constexpr (is_pair<V>) {
+      for (int q = 0; q < copied_at_once; ++q)
+        to[q] = times(factor, val[q]);
+    } else {
+      hn::CappedTag<V, copied_at_once> const d;
+      auto const f = hn::Set(d, factor);
+      for (int q = 0; q < copied_at_once; q += static_cast<int>(hn::Lanes(d)))
+        hn::StoreU(hn::Mul(f, hn::LoadU(d, val + q)), d, to + q);
+    }
+  }
+
   /// All products of row i, in order. Returns the groups of columns that they fall on.
   template <bool values, bool marks>
   static HWY_INLINE std::uint32_t walk(operands const& c, V const* a_val, V const* b_val, i64 i,
@@ -126,25 +139,32 @@ struct scatter_row {
     auto const one = hn::Set(d, 1);
     auto seen = hn::Zero(d);
     std::uint32_t groups = 0;
-    i64 const nnz = static_cast<i64>(c.b.nnz);
+    auto const a = c.a, b = c.b; // copies: stores may change what they are of, for the compiler
+    O const* const first = static_cast<O const*>(c.t.first);
+    int const group_bits = s.group_bits;
+    bool const fetches = c.is_large_b();
+    i64 const nnz = static_cast<i64>(b.nnz);
     I* const buffer = s.col;
     V* const products = s.product;
     i64 n = 0;
-    for (i64 k = c.a.begin(i), end = c.a.begin(i + 1); k < end; ++k) {
-      c.template prefetch<values>(b_val, k);
-      i64 const from = c.first_of(k), to = c.b.begin(c.b_row(k) + 1), length = to - from;
+    for (i64 k = a.begin(i), end = a.begin(i + 1); k < end; ++k) {
+      if (fetches)
+        c.template prefetch<values>(b_val, k);
+      i64 const j = static_cast<i64>(a.col[k]),
+                from = first ? static_cast<i64>(first[k]) : b.begin(j),
+                length = b.begin(j + 1) - from;
       V const factor = values ? a_val[k] : V{};
       bool const in_place = length > longest_copied;
       if (in_place || n + length > expanded) {
         scatter<values, marks, true>(s, buffer, products, V{}, n);
         n = 0;
       }
-      I const* const col = c.b.col + from;
+      I const* const col = b.col + from;
       V const* const val = b_val + from;
       if (in_place) {
         if constexpr (marks) { // those between its first and its last group, too
-          int const lo = static_cast<int>(static_cast<i64>(col[0]) >> s.group_bits),
-                    hi = static_cast<int>(static_cast<i64>(col[length - 1]) >> s.group_bits);
+          int const lo = static_cast<int>(static_cast<i64>(col[0]) >> group_bits),
+                    hi = static_cast<int>(static_cast<i64>(col[length - 1]) >> group_bits);
           groups |= ((std::uint32_t{2} << (hi - lo)) - 1) << lo;
         }
         scatter<values, marks, false>(s, col, val, factor, length);
@@ -156,7 +176,7 @@ struct scatter_row {
           if constexpr (values)
             products[n + p] = times(factor, val[p]);
           if constexpr (marks)
-            groups |= std::uint32_t{1} << (static_cast<i64>(col[p]) >> s.group_bits);
+            groups |= std::uint32_t{1} << (static_cast<i64>(col[p]) >> group_bits);
         }
       } else { // whole vectors: the next row is written over what is too much
         for (i64 p = 0; p < length; p += copied_at_once) {
@@ -164,11 +184,10 @@ struct scatter_row {
             auto const v = hn::LoadU(d, reinterpret_cast<word const*>(col) + p + q);
             hn::StoreU(v, d, reinterpret_cast<word*>(buffer) + n + p + q);
             if constexpr (marks)
-              seen = hn::Or(seen, hn::Shl(one, hn::ShiftRightSame(v, s.group_bits)));
+              seen = hn::Or(seen, hn::Shl(one, hn::ShiftRightSame(v, group_bits)));
           }
           if constexpr (values)
-            for (int q = 0; q < copied_at_once; ++q)
-              products[n + p + q] = times(factor, val[p + q]);
+            multiply(factor, val + p, products + n + p);
         }
       }
       n += length;

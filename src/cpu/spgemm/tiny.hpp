@@ -96,7 +96,7 @@ struct tiny_row {
     i64 const nnz = static_cast<i64>(c.b.nnz);
     i64 const begin = c.a.begin(i), n = c.a.begin(i + 1) - begin;
     for (i64 k = 0; k < n; ++k) {
-      if constexpr (rows == 1)
+      if (rows == 1 && c.is_large_b())
         c.template prefetch<true>(c.b_val, begin + k);
       i64 const j = c.b_row(begin + k), first = c.first_of(begin + k), length = c.b.length(j);
       for (i64 r = 0; r < rows; ++r) {
