@@ -38,6 +38,7 @@ places plain(S const& s, csr<double> const& a, csr<double> const& b) {
   return c;
 }
 places of(csr<double> const& a) {
+  EXPECT_TRUE(a.view().is_canonical());
   places c;
   for (std::int32_t i = 0; i < a.rows; ++i)
     for (std::int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)

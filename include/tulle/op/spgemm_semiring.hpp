@@ -11,7 +11,7 @@
 /// so the result is the same for every number of threads. Compiled where it is used, so that any
 /// functor may be the semiring; plus_times without a mask is faster by spgemm(a, b).
 ///
-/// Workspace: per thread one value, one index and one byte per column of B; fewer threads run if
+/// Workspace: per thread one value, one byte and one bit per column of B; fewer threads run if
 /// workspace_limit requires it. Copies of operands that are not csr, or not canonical, count.
 ///
 /// Matrices on a device take the named semirings of op/semiring.hpp alone, for complex values
@@ -26,6 +26,8 @@
 #include "tulle/op/semiring.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace tulle {
 
@@ -63,7 +65,8 @@ template <class I, class O>
 struct mask_rows {
   O const* row_ptr = nullptr;
   I const* col = nullptr;
-  bool complement = true; // of nothing: all
+  bool complement = true;   // of nothing: all
+  bool gives_order = false; // its rows ascend, and C's have no other places
 };
 
 /// One thread's row of C.
@@ -73,17 +76,23 @@ class semiring_row {
 
 public:
   static std::size_t bytes(std::size_t cols) {
-    return (cols + 63) / 64 * 64 + (cols * sizeof(V) + 63) / 64 * 64 +
-           (cols * sizeof(I) + 63) / 64 * 64;
+    return in_lines(cols) + in_lines(cols * sizeof(V)) + in_lines(words(cols) * 8) +
+           in_lines(words(words(cols)) * 8);
   }
   semiring_row(S const& s, csr_view<V, I, O> const& a, csr_view<V, I, O> const& b,
                mask_rows<I, O> const& m, std::byte* at)
       : s_(s), a_(a), b_(b), mask_(m) {
     auto const cols = static_cast<std::size_t>(b.cols);
     state_ = reinterpret_cast<std::uint8_t*>(at);
-    sum_ = reinterpret_cast<V*>(at + (cols + 63) / 64 * 64);
-    list_ = reinterpret_cast<I*>(at + (cols + 63) / 64 * 64 + (cols * sizeof(V) + 63) / 64 * 64);
+    at += in_lines(cols);
+    sum_ = reinterpret_cast<V*>(at);
+    at += in_lines(cols * sizeof(V));
+    found_ = reinterpret_cast<std::uint64_t*>(at);
+    at += in_lines(words(cols) * 8);
+    groups_ = reinterpret_cast<std::uint64_t*>(at);
     std::fill_n(state_, cols, std::uint8_t(absent));
+    std::fill_n(found_, words(cols), 0);
+    std::fill_n(groups_, words(words(cols)), 0);
   }
 
   /// Entries of row i; they go to col and val unless those are nullptr.
@@ -96,27 +105,52 @@ public:
         I const j = b_.col[p];
         if (state_[j] == open) {
           state_[j] = present;
-          list_[n++] = j;
+          if (!mask_.gives_order)
+            note(static_cast<std::size_t>(j));
+          ++n;
           if (val)
             sum_[j] = s_.multiply(a_.val[k], b_.val[p]);
         } else if (state_[j] == present && val) {
           sum_[j] = s_.add(sum_[j], s_.multiply(a_.val[k], b_.val[p]));
         }
       }
-    if (val) {
-      std::sort(list_, list_ + n);
-      for (std::size_t q = 0; q < n; ++q) {
-        col[q] = list_[q];
-        val[q] = sum_[list_[q]];
+    auto const put = [&](I j) {
+      if (val && state_[j] == present) {
+        *col++ = j;
+        *val++ = sum_[j];
       }
-    }
-    for (std::size_t q = 0; q < n; ++q)
-      state_[list_[q]] = absent;
-    for_mask(i, [&](I j) { state_[j] = absent; });
+      state_[j] = absent;
+    };
+    if (!mask_.gives_order)
+      take_noted(put);
+    for_mask(i, put);
     return n;
   }
 
 private:
+  static std::size_t in_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+  static std::size_t words(std::size_t bits) { return (bits + 63) / 64; }
+
+  /// One bit for a column, and one for its word.
+  void note(std::size_t j) {
+    std::size_t const word = j / 64, group = word / 64;
+    found_[word] |= std::uint64_t{1} << (j % 64);
+    groups_[group] |= std::uint64_t{1} << (word % 64);
+    first_ = std::min(first_, group);
+    last_ = std::max(last_, group + 1);
+  }
+  /// f(j) for the columns that were noted, in ascending order; then none is.
+  template <class F>
+  void take_noted(F f) {
+    for (; first_ < last_; ++first_)
+      for (std::uint64_t some = std::exchange(groups_[first_], 0); some; some &= some - 1) {
+        std::size_t const word = first_ * 64 + static_cast<std::size_t>(std::countr_zero(some));
+        for (std::uint64_t bits = std::exchange(found_[word], 0); bits; bits &= bits - 1)
+          f(static_cast<I>(word * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
+      }
+    first_ = SIZE_MAX;
+    last_ = 0;
+  }
   template <class F>
   void for_mask(I i, F f) {
     if (mask_.row_ptr)
@@ -129,7 +163,8 @@ private:
   mask_rows<I, O> mask_;
   std::uint8_t* state_;
   V* sum_;
-  I* list_;
+  std::uint64_t *found_, *groups_;          // without a mask, or with the complement of one
+  std::size_t first_ = SIZE_MAX, last_ = 0; // of groups_
 };
 
 template <class S, class V, class I, class O>
@@ -221,7 +256,8 @@ auto spgemm(where const& w, mask_view<M> const& mask, S const& s, A const& a, B 
          static_cast<long long>(of_m.view.rows), static_cast<long long>(of_m.view.cols),
          static_cast<long long>(of_a.view.rows), static_cast<long long>(of_b.view.cols));
   return detail::spgemm_semiring(w, s, of_a.view, of_b.view,
-                                 {of_m.view.row_ptr, of_m.view.col, mask.complement},
+                                 {of_m.view.row_ptr, of_m.view.col, mask.complement,
+                                  !mask.complement && of_m.view.is_canonical(w.as_cpu())},
                                  space.taken());
 }
 template <class M, class S, detail::hub_operand A, detail::hub_operand B>
