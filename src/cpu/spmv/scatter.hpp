@@ -5,9 +5,9 @@
 //
 // The entries are cut into blocks, each scattered into its own sums over the range of y it touches;
 // then the blocks' sums are added to y in order. The number of blocks depends on the matrix alone:
-// as many, up to 64, as keep their sums below half the number of entries. Where every block touches
-// all of y, that may be one block, and hence one thread. There are no atomics, and the order does
-// not depend on the schedule.
+// as many, up to 64, as keep their sums few beside the entries. Where two blocks have too many,
+// that is one block, and hence one thread. There are no atomics, and the order does not depend on
+// the schedule.
 #pragma once
 #include "tulle/core/types.def"
 
@@ -20,6 +20,9 @@ namespace {
 
 constexpr int most_blocks = 64;
 constexpr std::int64_t least_block = 4096; // entries; a guess, not measured
+// Entries per sum: at least so many with more than two blocks, and with two. A sum takes about as
+// long as two thirds of an entry.
+constexpr std::int64_t entries_per_sum = 6, entries_per_sum_of_two = 1;
 // plan_view::info: [0] blocks, [1 + 2b] and [2 + 2b] the range of y that block b touches
 constexpr int info_lo = 1, info_hi = 2;
 static_assert(1 + 2 * most_blocks <= 160);
@@ -34,7 +37,7 @@ std::size_t choose_blocks(int fine, std::int64_t nnz, plan_view& p) {
     std::int64_t total = 0;
     for (int b = 0; b < blocks; ++b)
       total += range[info_hi + 2 * b] - range[info_lo + 2 * b];
-    if (total <= nnz / 2 || blocks == 1) {
+    if (total <= nnz / (blocks > 2 ? entries_per_sum : entries_per_sum_of_two) || blocks == 1) {
       p.info[0] = blocks;
       p.method = blocks == 1 ? "scatter, one block" : "scatter in blocks";
       return static_cast<std::size_t>(total) * sizeof(V);
@@ -103,8 +106,15 @@ std::size_t prepare_scatter_of(std::int64_t units, std::int64_t stored, plan_vie
 template <class V, class I>
 std::size_t prepare_scatter(I const* target, std::int64_t nnz, plan_view& p) {
   return prepare_scatter_of<V>(nnz, nnz, p, [=](std::int64_t begin, std::int64_t end, extent& e) {
-    for (std::int64_t k = begin; k < end; ++k)
-      e.add(target[k]);
+    if (begin == end)
+      return;
+    I lo = target[begin], hi = lo; // of the index type: by vectors
+    for (std::int64_t k = begin; k < end; ++k) {
+      lo = target[k] < lo ? target[k] : lo;
+      hi = target[k] > hi ? target[k] : hi;
+    }
+    e.add(static_cast<std::int64_t>(lo));
+    e.add(static_cast<std::int64_t>(hi));
   });
 }
 
@@ -118,6 +128,16 @@ void multiply_scatter(V alpha, std::int64_t targets, std::int64_t units, V beta,
   bool const overwrite = beta == V{};
   std::int64_t begin[most_blocks + 1]; // of each block's sums in work
   begin[0] = 0;
+  V one{};
+  if constexpr (is_pair<V>)
+    one.re = 1;
+  else
+    one = 1;
+  if (blocks == 1 && overwrite && alpha == one) { // the same additions, without sums elsewhere
+    for (std::int64_t i = 0; i < targets; ++i)
+      y[i] = V{};
+    return walk(0, units, y);
+  }
   for (std::int64_t b = 0; b < blocks; ++b)
     begin[b + 1] = begin[b] + p.info[info_hi + 2 * b] - p.info[info_lo + 2 * b];
 
