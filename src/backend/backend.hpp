@@ -197,7 +197,7 @@ struct backend_table {
 
 /// Versions, formats and structs of both sides must be one build's.
 #define TULLE_FORMAT(name, ...) #name " "
-constexpr char const* backend_version = "11 "
+constexpr char const* backend_version = "12 "
 #include "tulle/format/formats.def"
     ;
 #undef TULLE_FORMAT

@@ -96,6 +96,8 @@ void spmv(cpu const& where, std::type_identity_t<V> alpha, dynamic_csr<V, I> con
     p.threads = detail::threads_for(
         static_cast<std::size_t>(s.a.entries) + static_cast<std::size_t>(a.rows), where.threads);
     p.streaming = detail::passes_cache_by(s.a.entries, sizeof(V) + sizeof(I), p.threads);
+    p.from_memory = detail::comes_from_memory(s.a.entries, sizeof(V) + sizeof(I));
+    p.once = true;
     std::size_t bytes = 0;
     check(kernel.prepare(view, p, bytes), "spmv");
     detail::check_workspace("spmv", bytes, rest.workspace_limit);

@@ -31,3 +31,26 @@
 /// And for those that only basic formats have.
 #define TULLE_INSTANTIATE_SPMV_BASIC(format)                                                       \
   TULLE_TYPES(TULLE_SPMV_CELL, format) TULLE_BASIC_TYPES(TULLE_SPMV_CELL, format)
+
+// The same with fill(view, plan).
+#define TULLE_SPMV_FILLED_CELL(tag, V, I, O, format)                                               \
+  static outcome prepare_##format##_##tag(void const* a, plan_view& plan, std::size_t& bytes) {    \
+    bytes = prepare(*static_cast<format##_view<V, I, O> const*>(a), plan);                         \
+    return {};                                                                                     \
+  }                                                                                                \
+  static outcome fill_##format##_##tag(void const* a, plan_view& plan) {                           \
+    fill(*static_cast<format##_view<V, I, O> const*>(a), plan);                                    \
+    return {};                                                                                     \
+  }                                                                                                \
+  static outcome run_##format##_##tag(spmv_call const& c) {                                        \
+    spmv(*static_cast<V const*>(c.alpha), *static_cast<format##_view<V, I, O> const*>(c.a),        \
+         static_cast<V const*>(c.x), *static_cast<V const*>(c.beta), static_cast<V*>(c.y),         \
+         *c.plan);                                                                                 \
+    return {};                                                                                     \
+  }                                                                                                \
+  extern spmv_kernel const spmv_##format##_##tag;                                                  \
+  spmv_kernel const spmv_##format##_##tag = {prepare_##format##_##tag, fill_##format##_##tag,      \
+                                             run_##format##_##tag};
+
+#define TULLE_INSTANTIATE_SPMV_FILLED(format)                                                      \
+  TULLE_TYPES(TULLE_SPMV_FILLED_CELL, format) TULLE_BASIC_TYPES(TULLE_SPMV_FILLED_CELL, format)

@@ -30,10 +30,12 @@ struct plan_view {
   int threads = 1;
   bool transposed = false;
   bool streaming = false;   // entries come from beyond the threads' own caches: prefetch pays
+  bool from_memory = false; // entries come from beyond the cache that threads share
+  bool once = false;        // for one call: what prepares for many is left out
   bool one_pattern = false; // set by prepare(): what it found holds for this pattern alone
   spmv_method wanted = spmv_method::automatic; // or one that the format has: prepare() may choose
   void* work = nullptr;                        // what prepare() asked for, 64-byte aligned
-  char const* method = "";                     // for path(): set by prepare()
+  char const* method = "";                     // for path(): set by prepare() or fill()
   int device = -1, multiprocessors = 0;        // of a device
   void* stream = nullptr;                      // where prepare() and fill() run; a call has its own
   rows_done const* done = nullptr;             // of csr, where `wanted` is automatic

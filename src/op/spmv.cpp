@@ -67,12 +67,11 @@ void check_operands(spmv_operand const& a, formats::array_list const& arrays, va
     fail(errc::bad_structure, "%s: y overlaps the arrays of A", op);
 }
 
-bool passes_cache_by(matrix_ref const& m, int threads) {
-  std::size_t const entry = visit(m.type, [](auto types) {
+std::size_t entry_bytes(matrix_ref const& m) {
+  return visit(m.type, [](auto types) {
     using T = decltype(types);
     return sizeof(typename T::value) + sizeof(typename T::index);
   });
-  return detail::passes_cache_by(m.nnz, entry, threads);
 }
 
 void check_method(spmv_operand const& a, spmv_method wanted) {
@@ -105,7 +104,8 @@ std::size_t prepare(spmv_plan::state& s, where const& w, spmv_operand const& a, 
   }
   if (w.backend == backend::cpu) {
     s.view.threads = detail::threads_for(m.nnz + m.rows, w.threads);
-    s.view.streaming = passes_cache_by(m, s.view.threads);
+    s.view.streaming = detail::passes_cache_by(m.nnz, entry_bytes(m), s.view.threads);
+    s.view.from_memory = detail::comes_from_memory(m.nnz, entry_bytes(m));
   }
   std::size_t bytes = 0;
   tulle::check(s.kernel->prepare(m.view, s.view, bytes), "spmv");
@@ -127,6 +127,7 @@ void recognise_arrays(spmv_plan::state& s, matrix_ref const& m, formats::array_l
     now.threads = s.view.threads;
     now.transposed = s.view.transposed;
     now.streaming = s.view.streaming;
+    now.from_memory = s.view.from_memory;
     now.wanted = s.view.wanted;
     std::size_t bytes = 0;
     tulle::check(s.kernel->prepare(m.view, now, bytes), "spmv");
@@ -280,6 +281,7 @@ void multiply(spmv_plan::state* s, where const& w, spmv_operands const& c, spmv_
     return check(run(made.get(), c), "spmv");
   }
   spmv_plan::state own;
+  own.view.once = true;
   std::size_t const bytes = prepare(own, w, c.a, o);
   if (!own.kernel)
     return through_csr();

@@ -170,8 +170,9 @@ TEST(spmv_methods, are_taken_by_calls_and_plans_and_said_by_path) {
   EXPECT_EQ(spmv_plan(cpu{.threads = 2}, a).path(),
             spmv_plan(cpu{.threads = 2}, a, {.method = spmv_method::rows}).path());
   for (spmv_method const m : spmv_methods(format::csr)) {
-    EXPECT_EQ(spmv_plan(cpu{.threads = 2}, any, {.method = m}).path(),
-              "cpu/" + set + " csr " + name(m) + ", 2 threads");
+    std::string const path = spmv_plan(cpu{.threads = 2}, any, {.method = m}).path();
+    EXPECT_TRUE(path.starts_with("cpu/" + set + " csr " + name(m))) << path;
+    EXPECT_TRUE(path.ends_with(", 2 threads")) << path;
     EXPECT_EQ(spmv_plan(reference{}, a, {.method = m}).path(), "reference csr");
     auto const check = [&](auto&& call) {
       std::vector<double> y(expected.size(), nan);
@@ -186,63 +187,6 @@ TEST(spmv_methods, are_taken_by_calls_and_plans_and_said_by_path) {
     check([&](auto& y) { spmv(reference{}, 1.0, a, x, 0.0, y, {.method = m}); });
     spmv_plan plan(a, {.method = m});
     check([&](auto& y) { spmv(plan, 1.0, a, x, 0.0, y); });
-  }
-}
-
-// Rows of the lengths given in turn, each `apart` columns behind the one before.
-csr<double> in_turn(std::int32_t rows, std::int32_t cols, std::vector<std::int32_t> const& lengths,
-                    std::int32_t apart) {
-  std::vector<std::int32_t> all(static_cast<std::size_t>(rows));
-  for (std::size_t i = 0; i < all.size(); ++i)
-    all[i] = lengths[i % lengths.size()];
-  csr<double> a = from_lengths(100, all);
-  a.cols = cols;
-  for (std::int32_t i = 0; i < rows; ++i)
-    for (std::int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
-      a.col[k] = (i % 64 * apart + k - a.row_ptr[i]) % cols;
-  a.validate();
-  return a;
-}
-
-// Short rows of unequal lengths, many of them, near each other in x: segments. Else rows.
-TEST(spmv_methods, automatic_is_what_suits_the_lengths_of_rows) {
-  std::vector<std::int32_t> const unequal = {3, 7, 2, 9, 5, 1, 12, 0, 6};
-  csr<double> const a = in_turn(40000, 300000, unequal, 1);
-  for (int const threads : {1, 2, 3, 7}) {
-    auto const has = [&](any_matrix const& m, char const* method) {
-      std::string const path = spmv_plan(cpu{.threads = threads}, m).path();
-      EXPECT_NE(path.find(std::string(" csr ") + method + ","), std::string::npos) << path;
-    };
-    has(a, "segments");
-    has(as_type(a, type_tag::f32_i64), "segments");
-    has(as_type(a, type_tag::c64_i32), "rows");
-    has(in_turn(32767, 300000, unequal, 1), "rows");
-    has(in_turn(40000, 300000, {7}, 1), "rows");
-    has(in_turn(40000, 300000, {0, 0, 0, 0, 8}, 1), "rows");
-    has(in_turn(40000, 300000, {5, 5, 5, 4, 5}, 1), "rows");
-    has(in_turn(140000, 300000, {5, 5, 5, 4, 5}, 1), "segments");
-    has(in_turn(140000, 300000, {0}, 1), "rows");
-    has(in_turn(40000, 300000, {3, 90, 2, 40}, 1), "rows");
-    has(in_turn(40000, 300000, {10, 14, 12, 9}, 1), "segments");
-    has(in_turn(40000, 300000, {10, 14, 12, 9}, 9000), "rows");
-    has(in_turn(40000, 200000, {10, 14, 12, 9}, 9000), "segments");
-  }
-}
-
-TEST(spmv_methods, automatic_is_the_method_it_says_whatever_is_planned) {
-  any_matrix const a = in_turn(40000, 300000, {3, 7, 2, 9, 5, 1, 12, 0, 6}, 1);
-  dense const x = to_dense(a.type(), roughs(a.cols(), 1));
-  dense const y = to_dense(a.type(), roughs(a.rows(), 2));
-  dense expected = y;
-  multiply_by(spmv_method::segments, 1, 0.7, a, x, -1.3, expected);
-  for (int const threads : {1, 2, 3, 7}) {
-    cpu const w{.threads = threads};
-    spmv_plan plan(w, a);
-    for (spmv_plan* const p : {static_cast<spmv_plan*>(nullptr), &plan, &plan}) {
-      dense got = y;
-      multiply(w, 0.7, a, false, x, -1.3, got, p);
-      EXPECT_TRUE(same_bits(got, expected)) << threads << (p ? " planned" : "");
-    }
   }
 }
 

@@ -58,7 +58,7 @@ std::size_t prepare(acsr_view<V, I, O> const& a, plan_view& p) {
   return pieces<V>{p.info[bins], p.threads}.bytes();
 }
 
-/// The sums of four rows of one length, up to longest_short.
+/// The sums of four rows of one length, up to longest_known.
 template <class V, class I>
 HWY_NOINLINE void sum_four(std::int64_t length, V const* const (&val)[4], I const* const (&col)[4],
                            V const* x, V* sum) {
@@ -89,7 +89,7 @@ HWY_NOINLINE void sum_four(std::int64_t length, V const* const (&val)[4], I cons
     }
   }
 }
-static_assert(longest_short == 15);
+static_assert(longest_known == 15);
 
 template <class T>
 void ask_for(T const* array, std::int64_t k, std::int64_t end) {
@@ -120,7 +120,7 @@ void bin_rows(V alpha, acsr_view<V, I, O> const& a, V const* x, V beta, V* y, bo
           __builtin_prefetch(reinterpret_cast<char const*>(col[r]) + ahead / 2);
         }
       }
-      if (other == 0 && length <= longest_short) {
+      if (other == 0 && length <= longest_known) {
         V sum[4];
         sum_four(length, val, col, x, sum);
         for (int r = 0; r < 4; ++r)

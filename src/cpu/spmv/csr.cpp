@@ -2,13 +2,14 @@
 
 // src/cpu/spmv/csr.cpp:  y = alpha*A*x + beta*y, A in CSR.
 //
-// By rows.hpp, merge.hpp or segments.hpp: the method that is asked for, or the one that suits the
-// matrix. The transpose by scatter.hpp. Bytes that must move, double with 32-bit indices: 12 per
-// entry, 12 per row and 8 per column; 2 flops per entry, so memory binds.
+// By rows_product.hpp, or by merge.hpp or segments.hpp where that is asked for. The transpose by
+// scatter.hpp. Bytes that must move, double with 32-bit indices: 12 per entry, 12 per row and 8 per
+// column; 2 flops per entry, so memory binds.
 #include "tulle/format/csr.hpp"
 
 #include "cpu/spmv/merge.hpp"
 #include "cpu/spmv/rows.hpp"
+#include "cpu/spmv/rows_product.hpp"
 #include "cpu/spmv/scatter.hpp"
 #include "cpu/spmv/segments.hpp"
 #include "kernel/instantiate.hpp"
@@ -20,9 +21,6 @@ template <class V, class I, class O>
 std::size_t prepare(csr_view<V, I, O> const& a, plan_view& p) {
   if (p.transposed)
     return prepare_scatter<V>(a.col, a.nnz, p);
-  if (p.wanted == spmv_method::automatic)
-    p.wanted = suits_segments<V>(a.row_ptr, a.col, a.rows, a.cols) ? spmv_method::segments
-                                                                   : spmv_method::rows;
   if (p.wanted == spmv_method::merge) {
     p.method = "merge";
     return merge_tiles<plain<V>>(a.rows, a.nnz, p.threads).bytes();
@@ -31,8 +29,14 @@ std::size_t prepare(csr_view<V, I, O> const& a, plan_view& p) {
     p.method = "segments";
     return segment_blocks<plain<V>>(a.nnz, p.threads).bytes();
   }
-  p.method = "rows";
-  return rows_workspace<V>(a.rows, a.nnz, p.threads);
+  p.wanted = spmv_method::rows;
+  return prepare_rows<V>(a.rows, a.nnz, p);
+}
+
+template <class V, class I, class O>
+void fill(csr_view<V, I, O> const& a, plan_view& p) {
+  if (!p.transposed && p.wanted == spmv_method::rows)
+    fill_rows(a.row_ptr, a.col, a.val, a.rows, a.nnz, p);
 }
 
 template <class V, class I, class O>
@@ -46,7 +50,8 @@ void spmv(V alpha, csr_view<V, I, O> const& a, V const* x, V beta, V* y, plan_vi
     multiply_segments(*as_plain(&alpha), a.row_ptr, a.col, as_plain(a.val), a.rows, a.nnz,
                       as_plain(x), *as_plain(&beta), as_plain(y), p);
   else
-    multiply_rows(alpha, a.row_ptr, a.col, a.val, a.rows, a.nnz, x, beta, y, p);
+    product_by_rows(alpha, a.row_ptr, a.col, a.val, a.rows, a.nnz, x, beta, y, p,
+                    plan_of<V>(a.rows, a.nnz, p));
 }
 
 } // namespace
@@ -65,14 +70,19 @@ TULLE_TYPES(TULLE_SHARED)
 TULLE_BASIC_TYPES(TULLE_SHARED)
 #undef TULLE_SHARED
 #define TULLE_SHARED(tag, V, I, O)                                                                 \
-  std::int64_t multiply_run(O const* ptr, I const* col, V const* val, V const* x, V alpha, V beta, \
-                            V* y, bool overwrite, std::int64_t i, std::int64_t rows,               \
-                            std::int64_t ahead) {                                                  \
-    return short_run(ptr, col, val, x, alpha, beta, y, overwrite, i, rows, INT64_MAX, ahead);      \
+  void multiply_some_rows(V alpha, O const* ptr, I const* col, V const* val, std::int64_t rows,    \
+                          std::int64_t nnz, V const* x, V beta, V* y, bool overwrite,              \
+                          std::int64_t i, std::int64_t end) {                                      \
+    for (; i < end; i += block_rows) {                                                             \
+      int const n = static_cast<int>(end - i < block_rows ? end - i : block_rows);                 \
+      run_block<false>(                                                                            \
+          kind_of<V>(ptr + i, n, rows),                                                            \
+          row_block<V, I, O>{ptr + i, n, col, val, nnz, x, y + i, alpha, beta, overwrite});        \
+    }                                                                                              \
   }
 TULLE_TYPES(TULLE_SHARED)
 #undef TULLE_SHARED
 
-TULLE_INSTANTIATE_SPMV_BASIC(csr)
+TULLE_INSTANTIATE_SPMV_FILLED(csr)
 
 } // namespace tulle::kernels::TULLE_ISA

@@ -24,28 +24,6 @@ std::size_t prepare(csr_adaptive_view<V, I, O> const& a, plan_view& p) {
   return pieces<V>{a.blocks, p.threads}.bytes();
 }
 
-// After a row at which no run of one length began, the next one is looked for so many rows later.
-// Other numbers have not been measured.
-constexpr std::int64_t rows_between_looks = 8;
-
-/// Rows [i, end), each whole.
-template <class V, class I, class O>
-HWY_INLINE void block_rows(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V beta, V* y,
-                           bool overwrite, std::int64_t i, std::int64_t end, std::int64_t ahead) {
-  while (i < end) {
-    std::int64_t const k = a.row_ptr[i];
-    std::int64_t const row_end = a.row_ptr[i + 1];
-    if (row_end - k >= vector_from) {
-      update(y + i, alpha, dot(a.val, a.col, x, k, row_end, ahead), beta, overwrite);
-      ++i;
-      continue;
-    }
-    i = multiply_run(a.row_ptr, a.col, a.val, x, alpha, beta, y, overwrite, i, end, ahead);
-    std::int64_t const stop = i + rows_between_looks < end ? i + rows_between_looks : end;
-    i = short_rows(a.row_ptr, a.col, a.val, x, alpha, beta, y, overwrite, i, stop, INT64_MAX);
-  }
-}
-
 template <class V, class I, class O>
 void multiply_blocks(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V beta, V* y,
                      plan_view const& p) {
@@ -62,7 +40,8 @@ void multiply_blocks(V alpha, csr_adaptive_view<V, I, O> const& a, V const* x, V
           std::int64_t const end = a.row_block[b + 1];
           left[b].row = -1;
           if (part == 0 && i != end) {
-            block_rows(alpha, a, x, beta, y, overwrite, i, end, ahead);
+            multiply_some_rows(alpha, a.row_ptr, a.col, a.val, a.rows, a.nnz, x, beta, y, overwrite,
+                               i, end);
             continue;
           }
           std::int64_t const k = a.row_ptr[i] + part * most;

@@ -45,64 +45,6 @@ HWY_INLINE std::uint64_t reversed(std::uint64_t w) {
   return (w >> 1 & 0x5555555555555555) | (w & 0x5555555555555555) << 1;
 }
 
-// Where a row differs in length from the one before it, rows.hpp mispredicts its end: nine times in
-// 64 entries of circuit, here twice. So this is faster where rows are short, unequal and too many
-// for the branch predictor to learn, and slower elsewhere. The choice looks at a few places of the
-// matrix, 8 rows each, so that a call needs no plan. In times of rows.hpp, double, two threads of
-// Zen 4:
-//   unequal and short: ct2010 .5, delaunay_n16 .6, circuit and transient .65, dblp-2010 .7,
-//     email-Enron .75, offshore .83, random rows of 4 .65; with two to ten of a hundred entries
-//     missing poisson3d7 and poisson2d9 .65 to .78, poisson2d5 of 62,500 rows .93 and .76;
-//   equal for most: poisson, lattice, mdual 1.2 to 1.6; with a fiftieth missing lattice 1.0;
-//   entries in long rows: rmat .95 to 1.2, c-62 1.3, cnr-2000 1.05; soc-Epinions1 .87 is given
-//   away; few: circuit with 30,000 rows 1.2, bayer10 1.1; unequal for a third of the rows and not
-//   many:
-//     basker_matrix1 and cage11 1.3;
-//   far apart in an x beyond L2, where misses in flight are what counts: random rows of 8 and 16 in
-//     500,000 columns 1.05 and 1.28; of 3 in 1,000,000 .88.
-constexpr int looked_at = 32; // places
-constexpr int looked_at_rows = 8;
-constexpr std::int64_t few_rows = 1 << 15;
-constexpr std::int64_t many_rows = 1 << 17;
-constexpr std::int64_t far_columns = 1 << 13; // from the columns of the row before
-constexpr std::int64_t far_in_row = 5;
-constexpr std::size_t large_vector = 2 << 20; // bytes
-
-template <class V, class I, class O>
-bool suits_segments(O const* ptr, I const* col, std::int64_t rows, std::int64_t cols) {
-  if (is_pair<plain<V>> || rows < few_rows)
-    return false;
-  // f(row, the row before) for the rows that are looked at
-  auto const each_row = [&](auto const& f) {
-    for (int place = 0; place < looked_at; ++place) {
-      std::int64_t const first = (rows - looked_at_rows - 1) * place / (looked_at - 1);
-      for (std::int64_t i = first; i < first + looked_at_rows; ++i)
-        f(i, static_cast<std::int64_t>(ptr[i + 1] - ptr[i]),
-          static_cast<std::int64_t>(ptr[i + 2] - ptr[i + 1]));
-    }
-  };
-  constexpr std::int64_t seen = looked_at * looked_at_rows;
-  std::int64_t unequal = 0, entries = 0, in_long = 0, far = 0;
-  each_row([&](std::int64_t, std::int64_t length, std::int64_t next) {
-    unequal += length != next;
-    entries += next;
-    in_long += next >= vector_among_short ? next : 0;
-  });
-  if (4 * unequal * (entries - in_long) <= seen * entries ||
-      (rows < many_rows && 2 * unequal < seen))
-    return false;
-  if (static_cast<std::size_t>(cols) * sizeof(V) <= large_vector)
-    return true;
-  each_row([&](std::int64_t i, std::int64_t length, std::int64_t next) {
-    std::int64_t const both = length < next ? length : next;
-    for (std::int64_t k = 0; k < both && k < vector_among_short; ++k) {
-      std::int64_t const apart = col[ptr[i] + k] - col[ptr[i + 1] + k];
-      far += apart >= far_columns || apart <= -far_columns;
-    }
-  });
-  return far <= far_in_row * seen;
-}
-
 template <class V>
 pieces<V> segment_blocks(std::int64_t nnz, int threads) {
   std::int64_t const blocks = (nnz + segment_block - 1) / segment_block;
