@@ -248,7 +248,7 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
           "That contestants may hold together, 4G; those of spmv, spmm and convert are then "
           "measured in groups, or left out; default: by what is available")
       ->transform(CLI::AsSizeValue(false));
-  app::add_json_option(*command, *json, "the run and its records, one a line");
+  app::add_json_option(*command, *json, "the run and its records, one per line");
   auto* const quick = command->add_flag_callback(
       "--quick", [o] { o->how = effort::quick; }, "A tenth of a second for each contestant");
   command

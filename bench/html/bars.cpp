@@ -25,7 +25,7 @@ double longest(group const& g, race const& one) {
 
 std::string caption(race const& one) {
   record const& p = *one.problem;
-  return fmt::format("<b>{}</b> <span class=soft>{} × {}, {} entries, {} a row</span>",
+  return fmt::format("<b>{}</b> <span class=soft>{} × {}, {} entries, {} per row</span>",
                      escape(one.name), count(p.rows), count(p.cols), count(p.nnz),
                      fixed(row_length(p), 1));
 }

@@ -30,6 +30,12 @@ int main() {
   auto const t = tulle::transpose(a);
   // [/sparse]
 
+  // [entries]
+  for (int i = 0; i < c.rows; ++i)
+    for (int k = c.row_ptr[i]; k < c.row_ptr[i + 1]; ++k)
+      d[i] += c.val[k]; // C(i, c.col[k])
+  // [/entries]
+
   // [parts]
   auto const l = tulle::tril(a);        // on and below the diagonal; tril(a, -1): below
   auto const u = tulle::triu(a, 1);     // above

@@ -6,6 +6,7 @@
 #include "format/detail/block_check.hpp"
 #include "format/detail/blocks.hpp"
 #include "format/detail/bsell_build.hpp"
+#include "format/detail/bsell_refill.hpp"
 #include "format/detail/check_pointers.hpp"
 #include "format/detail/check_room.hpp"
 #include "format/detail/copy.hpp"

@@ -35,7 +35,7 @@ constexpr generator_info table[] = {
      "3; "
      "neighbours within about REACH nodes, unless given those of a mesh in 3D"},
     {family::rmat, "rmat", "SCALE:PER_ROW",
-     "power-law graph, 2^SCALE rows; PER_ROW edges a row are drawn, duplicates removed"},
+     "power-law graph, 2^SCALE rows; PER_ROW edges per row are drawn, duplicates removed"},
     {family::circuit, "circuit", "ROWS",
      "short rows, about 7 entries, and 3 nodes with dense rows and columns"},
     {family::lattice, "lattice", "ROWS",
@@ -255,7 +255,7 @@ std::string help() {
   for (model const& m : models())
     line(m.name, 20,
          std::to_string(m.rows) + " x " + std::to_string(m.cols) + ", " + std::to_string(m.nnz) +
-             " entries, " + std::to_string(m.min) + " to " + std::to_string(m.max) + " a row" +
+             " entries, " + std::to_string(m.min) + " to " + std::to_string(m.max) + " per row" +
              (m.known ? "" : " (unsure)") + (*m.aliases ? "; also " + std::string(m.aliases) : ""));
   return s;
 }

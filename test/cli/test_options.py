@@ -17,6 +17,7 @@ CALLS = {
     "verify": ["gen:dense:3"],
     "solve": ["gen:poisson2d5:9"],
     "devices": [],
+    "demo": ["gen:lattice:500"],
 }
 BENCH = ["bench", "spmv", "gen:lattice:500", "--quick", "--formats", "csr", "--peers", "none"]
 

@@ -193,13 +193,13 @@ TEST_P(cuda_spgemm, goes_over_the_rows_that_are_named) {
 // Where each product falls is kept where that is small, and there is memory for it.
 TEST_P(cuda_spgemm, plans_map_products) {
   road const cases[] = {
-      {"poisson2d5:30", "", " 2 bytes a product"},
-      {"lattice:900", "", " 2 bytes a product"},
-      {"random:3000:3000:30000", "", " 2 bytes a product"},
-      {"random:40:4000:40000", "random:4000:300000:400000", " 4 bytes a product"},
-      {"random:60:40:400", "random:40:90000:900000", " 4 bytes a product"},
-      {"circuit:20000", "", " 4 bytes a product"},
-      {"rmat:12:10", "", " 4 bytes a product"},
+      {"poisson2d5:30", "", " 2 bytes per product"},
+      {"lattice:900", "", " 2 bytes per product"},
+      {"random:3000:3000:30000", "", " 2 bytes per product"},
+      {"random:40:4000:40000", "random:4000:300000:400000", " 4 bytes per product"},
+      {"random:60:40:400", "random:40:90000:900000", " 4 bytes per product"},
+      {"circuit:20000", "", " 4 bytes per product"},
+      {"rmat:12:10", "", " 4 bytes per product"},
   };
   for (road const& c : cases)
     expect_road(c, type);

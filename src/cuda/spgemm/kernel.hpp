@@ -41,7 +41,7 @@ inline std::string summary(product_state const& p) {
   if (p.method == spgemm_method::global_esc)
     text += ", counted so and filled by sorts of many rows";
   if (p.map.block_count != 0)
-    text += ", values by a map of " + std::to_string(p.map.code_bytes) + " bytes a product";
+    text += ", values by a map of " + std::to_string(p.map.code_bytes) + " bytes per product";
   if (p.maps && (!p.a_canonical || !p.b_canonical))
     text += p.a_canonical   ? ", B sorted first"
             : p.b_canonical ? ", A sorted first"
