@@ -208,6 +208,8 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
       ->capture_default_str();
   app::add_threads_option(*command);
   if (op == "spmv") {
+    command->add_flag("--transposed", o->transposed,
+                      "y = A^T x, by csr and csc, with a plan and without");
     command->add_option("--sweep", o->sweep, "One contestant a value, without peers: threads=1,2,4")
         ->type_name("OPTION=N,N,...");
     command

@@ -25,6 +25,7 @@ struct options {
   std::string index = "i32";
   std::vector<int> columns{8, 32, 128}; ///< of spmm
   std::vector<std::string> methods;     ///< of spmv and spgemm: beside the default one; all
+  bool transposed = false;              ///< of spmv: y = A^T x
   std::string product = "aa";           ///< of spgemm: aa, aat
   std::string with = "shift";           ///< of add: shift, same, transpose
   int threads = 0;

@@ -18,6 +18,14 @@ struct spmv_problem {
   int threads;
 };
 
+/// y = A^T x. The result is a.cols of V.
+template <class V, class I>
+struct spmv_transposed_problem {
+  csr_view<V, I, I> a;
+  V const* x; ///< a.rows
+  int threads;
+};
+
 /// Y = A X with `columns` columns. X is row-major, a.cols x columns; the result is row-major,
 /// a.rows x columns of V.
 template <class V, class I>
@@ -128,10 +136,10 @@ using over_types = std::variant<Problem<float, std::int32_t>, Problem<double, st
 
 /// One operation of them all, in one of the types that the bench offers.
 struct any_problem {
-  std::variant<over_types<spmv_problem>, over_types<spmm_problem>, over_types<spgemm_problem>,
-               over_types<convert_problem>, over_types<transpose_problem>, over_types<add_problem>,
-               over_types<assemble_problem>, over_types<level1_problem>, over_types<read_problem>,
-               over_types<dynamic_problem>>
+  std::variant<over_types<spmv_problem>, over_types<spmv_transposed_problem>,
+               over_types<spmm_problem>, over_types<spgemm_problem>, over_types<convert_problem>,
+               over_types<transpose_problem>, over_types<add_problem>, over_types<assemble_problem>,
+               over_types<level1_problem>, over_types<read_problem>, over_types<dynamic_problem>>
       op;
   std::string backend = "cpu"; ///< where contestants are wanted
 };

@@ -82,6 +82,19 @@ std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   return {c};
 }
 
+template <class V, class I>
+std::vector<contestant> contestants(spmv_transposed_problem<V, I> const& p) {
+  contestant c = named();
+  c.bytes = c.peak_bytes = detail::bytes_of(p.a);
+  V* const out = keep_result(c, p);
+  c.run = [p, out] {
+    Eigen::Map<vector<V> const> const x(p.x, p.a.rows);
+    Eigen::Map<vector<V>> y(out, p.a.cols);
+    y.noalias() = borrow(p.a).transpose() * x;
+  };
+  return {c};
+}
+
 // Dense matrices by rows and by columns: the latter have threads, and are brought there beforehand.
 template <int order, class V, class I>
 contestant by_order(spmm_problem<V, I> const& p) {

@@ -97,8 +97,9 @@ handle borrow(csr_view<V, I, I> const& a) {
   return owned<V, I>(h);
 }
 
-template <class V, class I>
-contestant multiplier(spmv_problem<V, I> const& p, bool inspected) {
+/// Of spmv_problem or of spmv_transposed_problem.
+template <class V, class I, class Problem>
+contestant multiplier(Problem const& p, sparse_operation_t op, bool inspected) {
   using api = mkl<V, I>;
   contestant c;
   c.peer = "mkl";
@@ -110,8 +111,7 @@ contestant multiplier(spmv_problem<V, I> const& p, bool inspected) {
   handle const m = borrow(p.a);
   if (inspected)
     c.convert_seconds = seconds_of([&] {
-      check(api::hint_mv(m.get(), SPARSE_OPERATION_NON_TRANSPOSE, general, calls_expected),
-            "mkl_sparse_set_mv_hint");
+      check(api::hint_mv(m.get(), op, general, calls_expected), "mkl_sparse_set_mv_hint");
       check(api::hint_memory(m.get(), SPARSE_MEMORY_AGGRESSIVE), "mkl_sparse_set_memory_hint");
       check(api::optimize(m.get()), "mkl_sparse_optimize");
     });
@@ -120,10 +120,9 @@ contestant multiplier(spmv_problem<V, I> const& p, bool inspected) {
   c.peak_bytes = c.bytes + (held() - held_before);
 
   V* const y = keep_result(c, p);
-  c.run = [p, m, y] {
+  c.run = [p, m, y, op] {
     mkl_set_num_threads_local(p.threads);
-    check(api::multiply(SPARSE_OPERATION_NON_TRANSPOSE, V(1), m.get(), general, p.x, V(0), y),
-          "mkl_sparse_mv");
+    check(api::multiply(op, V(1), m.get(), general, p.x, V(0), y), "mkl_sparse_mv");
   };
   return c;
 }
@@ -164,7 +163,17 @@ std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   if (p.a.nnz == 0)
     return {};
   mkl_set_dynamic(0); // as many threads as it is told, not fewer
-  return {multiplier(p, true), multiplier(p, false)};
+  return {multiplier<V, I>(p, SPARSE_OPERATION_NON_TRANSPOSE, true),
+          multiplier<V, I>(p, SPARSE_OPERATION_NON_TRANSPOSE, false)};
+}
+
+template <class V, class I>
+std::vector<contestant> contestants(spmv_transposed_problem<V, I> const& p) {
+  if (p.a.nnz == 0)
+    return {};
+  mkl_set_dynamic(0);
+  return {multiplier<V, I>(p, SPARSE_OPERATION_TRANSPOSE, true),
+          multiplier<V, I>(p, SPARSE_OPERATION_TRANSPOSE, false)};
 }
 
 template <class V, class I>

@@ -27,6 +27,24 @@ std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
   return {c};
 }
 
+// Of rows that add to one y, only one thread can take some.
+template <class V, class I>
+std::vector<contestant> contestants(spmv_transposed_problem<V, I> const& p) {
+  contestant c;
+  c.peer = "openmp";
+  c.path = "plain loop, 1 thread";
+  c.bytes = c.peak_bytes = detail::bytes_of(p.a);
+  V* const y = keep_result(c, p);
+  c.run = [p, y] {
+    csr_view<V, I, I> const a = p.a;
+    std::fill_n(y, a.cols, V(0));
+    for (I i = 0; i < a.rows; ++i)
+      for (I k = a.row_ptr[i]; k < a.row_ptr[i + 1]; ++k)
+        y[a.col[k]] += a.val[k] * p.x[i];
+  };
+  return {c};
+}
+
 /// body(value of x, value of y) for each of x's places.
 template <class V, class I, class Body>
 std::function<void()> over_places(level1_problem<V, I> const& p, Body const& body) {

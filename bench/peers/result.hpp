@@ -25,6 +25,10 @@ template <class V, class I>
 V* keep_result(contestant& c, spmv_problem<V, I> const& p) {
   return keep_result<V>(c, static_cast<std::size_t>(p.a.rows));
 }
+template <class V, class I>
+V* keep_result(contestant& c, spmv_transposed_problem<V, I> const& p) {
+  return keep_result<V>(c, static_cast<std::size_t>(p.a.cols));
+}
 
 /// Makes an empty csr for a contestant that fills it, and tells it how to hand that out and how to
 /// forget it.

@@ -162,18 +162,28 @@ void hand_out_csr(contestant& c, std::shared_ptr<python> const& process) {
 
 } // namespace
 
+/// y = A x or A^T x, by what the process calls it.
+template <class V, class I>
+contestant multiplier(char const* op, csr_view<V, I, I> const& a, V const* x, I x_size, I y_size) {
+  auto const process = std::make_shared<python>();
+  contestant c = start(std::string(op) + " " + sizes(a) + "\n", process, [&] {
+    say_matrix(*process, a);
+    say_array(*process, x, static_cast<std::size_t>(x_size));
+  });
+  c.result = [process, size = static_cast<std::size_t>(y_size)](void* to) {
+    process->say("result\n");
+    process->hear(to, size * sizeof(V));
+  };
+  return c;
+}
+
 template <class V, class I>
 std::vector<contestant> contestants(spmv_problem<V, I> const& p) {
-  auto const process = std::make_shared<python>();
-  contestant c = start("spmv " + sizes(p.a) + "\n", process, [&] {
-    say_matrix(*process, p.a);
-    say_array(*process, p.x, static_cast<std::size_t>(p.a.cols));
-  });
-  c.result = [process, rows = static_cast<std::size_t>(p.a.rows)](void* to) {
-    process->say("result\n");
-    process->hear(to, rows * sizeof(V));
-  };
-  return {c};
+  return {multiplier("spmv", p.a, p.x, p.a.cols, p.a.rows)};
+}
+template <class V, class I>
+std::vector<contestant> contestants(spmv_transposed_problem<V, I> const& p) {
+  return {multiplier("spmv_transposed", p.a, p.x, p.a.rows, p.a.cols)};
 }
 
 template <class V, class I>

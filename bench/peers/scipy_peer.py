@@ -2,7 +2,7 @@
 """The other end of scipy.cpp: computes as it is told by lines on standard input, until they end.
 
 -> SciPy and its version, or why there is none
-<- spmv value index rows cols nnz         dtypes and sizes, then the bytes of row_ptr, col, val and x
+<- spmv value index rows cols nnz         dtypes and sizes, then the bytes of row_ptr, col, val and x; likewise spmv_transposed
    convert to value index rows cols nnz   the same without x
    transpose value index rows cols nnz    and here
    add alpha value index rows cols nnz b_nnz    and here, for A and then for B
@@ -78,6 +78,18 @@ class Spmv(Hub):
 
     def poison(self):
         self.y[:] = np.nan
+
+
+class SpmvTransposed(Spmv):
+    """y = A.T @ x."""
+
+    def __init__(self, value, index, rows, cols, nnz):
+        Hub.__init__(self, value, index, rows, cols, nnz)
+        self.x = array(value, int(rows))
+        self.y = np.zeros(int(cols), value)
+
+    def run(self):
+        self.y = self.a.T @ self.x
 
 
 class Made:
@@ -163,7 +175,7 @@ class Read(Made):
 
 op, line = commands.readline().decode().rstrip("\n").split(" ", 1)
 arguments = line.split(" ", 4) if op == "read" else line.split(" ")  # a path may hold blanks
-peers = {"spmv": Spmv, "convert": Convert, "transpose": Transpose, "add": Add, "assemble": Assemble, "read": Read}
+peers = {"spmv": Spmv, "spmv_transposed": SpmvTransposed, "convert": Convert, "transpose": Transpose, "add": Add, "assemble": Assemble, "read": Read}
 peer = peers[op](*arguments)
 parts = [getattr(peer.a, name) for name in ("data", "indices", "indptr", "row", "col") if hasattr(peer.a, name)]
 answer(f"{sum(part.nbytes for part in parts)} {peer.seconds}\n".encode())

@@ -13,6 +13,7 @@
 #include "bench/peers/seconds.hpp"
 #include "bench/source.hpp"
 #include "bench/spmv/device.hpp"
+#include "bench/spmv/transposed.hpp"
 #include "bench/sweep.hpp"
 #include "bench/vectors.hpp"
 
@@ -163,6 +164,8 @@ std::vector<record> run_spmv(std::string const& matrix, csr<V, I, I> const& a, o
 
 std::vector<record> spmv(std::string const& matrix, options const& o,
                          std::vector<std::string>& remarks) {
+  if (o.transposed)
+    return spmv_transposed(matrix, o, remarks);
   return with_matrix(matrix, o, [&](auto const& a) { return run_spmv(matrix, a, o, remarks); });
 }
 

@@ -28,14 +28,13 @@ product_forecast forecast(where const& w, csr_view<V, I, O> const& a, csr_view<V
                           std::size_t samples, std::size_t taken) {
   check_product(a, b, w);
   product_operands<V, I, O> const from(a, b, which_canonical(a, b, w), w, taken);
-  auto const s = make_stages(from.a, from.b, {}, w, from.room());
+  auto const s = make_stages(from.a, from.b, {}, w, from.keeping_room());
   spgemm_survey const& all = s->task().all;
   auto const rows = static_cast<std::size_t>(a.rows);
   s->clear(0);
   product_forecast f;
   f.products = static_cast<std::size_t>(all.products);
   f.most_entries = static_cast<std::size_t>(all.most_entries);
-  f.workspace_bytes = from.taken + s->bytes();
   f.path = s->summary();
   f.is_exact = rows <= samples || all.products == 0;
   if (f.is_exact) {
@@ -71,6 +70,8 @@ product_forecast forecast(where const& w, csr_view<V, I, O> const& a, csr_view<V
     f.entries_low = std::max(0.0, (mean - half) * all_products);
     f.entries_high = std::min(static_cast<double>(f.most_entries), (mean + half) * all_products);
   }
+  f.workspace_bytes =
+      from.taken + s->bytes() + s->kept_bytes(static_cast<std::size_t>(f.entries_high));
   f.result_bytes =
       static_cast<std::size_t>(f.entries_high) * (sizeof(V) + sizeof(I)) + (rows + 1) * sizeof(O);
   f.peak_bytes = f.result_bytes + f.workspace_bytes;

@@ -294,15 +294,25 @@ std::size_t spgemm_stages::count(void* row_ptr) {
   return entries_[blocks_];
 }
 
+std::size_t spgemm_stages::chunk_entries() const {
+  auto const all = static_cast<std::size_t>(task_.all.products);
+  return std::clamp(all / (4 * static_cast<std::size_t>(threads_)), fewest_kept, most_kept_at_once);
+}
+
+std::size_t spgemm_stages::kept_bytes(std::size_t entries) const {
+  // Each thread leaves some of its last chunk, and of those before what a block did not fit in.
+  std::size_t const unused = 2 * static_cast<std::size_t>(threads_) * chunk_entries();
+  std::size_t const all =
+      blocks_ * sizeof(kept_rows) + (entries + unused) * (sizes_.value + sizes_.index);
+  return std::min(keep_, all);
+}
+
 /// Room for the entries of a block in the thread's chunk, or none if that would be too much.
 kept_rows spgemm_stages::keep_within(chunk& c, std::size_t products) {
   std::size_t const value = sizes_.value, each = value + sizes_.index;
   auto const wanted = products + static_cast<std::size_t>(kept_padding);
   if (wanted > c.entries) {
-    auto const all = static_cast<std::size_t>(task_.all.products);
-    std::size_t const entries =
-        std::max(wanted, std::clamp(all / (4 * static_cast<std::size_t>(threads_)), fewest_kept,
-                                    most_kept_at_once));
+    std::size_t const entries = std::max(wanted, chunk_entries());
     std::lock_guard const one_at_a_time(keeping_);
     if (entries > keep_ / each)
       return {};

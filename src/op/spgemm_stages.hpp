@@ -55,6 +55,8 @@ public:
   std::string summary() const;
   /// Beside what is kept between count() and fill().
   std::size_t bytes() const { return tables_.bytes() + scratch_.bytes() + splits_.bytes(); }
+  /// What is kept between count() and fill() at most, if C has so many entries.
+  std::size_t kept_bytes(std::size_t entries) const;
   spgemm_task const& task() const { return task_; }
   int threads() const { return threads_; }
 
@@ -90,6 +92,7 @@ private:
     std::size_t entries = 0;
   };
   kept_rows keep_within(chunk& c, std::size_t products);
+  std::size_t chunk_entries() const;
   void count_block(int thread, std::size_t block, chunk& c);
 
   spgemm_kernel const& kernel_;

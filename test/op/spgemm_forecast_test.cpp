@@ -5,6 +5,7 @@
 #include "tulle/op/spgemm_forecast.hpp"
 
 #include "support/expect.hpp"
+#include "support/memory.hpp"
 #include "support/zoo.hpp"
 
 #include <gtest/gtest.h>
@@ -53,6 +54,9 @@ TEST(spgemm_forecast, estimates_within_what_it_states_and_the_same_every_time) {
     EXPECT_NEAR(f.entries, static_cast<double>(entries), .1 * static_cast<double>(entries)) << spec;
     EXPECT_GE(f.most_entries, entries) << spec;
     EXPECT_GT(f.seconds, 0) << spec;
+    tracking_memory memory; // entries are an estimate, and with them the peak
+    spgemm(cpu{.threads = 2, .memory = &memory}, a, a);
+    EXPECT_LE(memory.peak(), spgemm_forecast(cpu{.threads = 2}, a, a).peak_bytes * 11 / 10) << spec;
     hits += f.entries_low <= static_cast<double>(entries) &&
             static_cast<double>(entries) <= f.entries_high;
     ++all;
@@ -67,7 +71,7 @@ TEST(spgemm_forecast, tells_the_workspace_that_a_plan_keeps) {
     cpu const w{.threads = 2, .workspace_limit = limit};
     product_forecast const f = spgemm_forecast(w, a, a);
     spgemm_plan const plan(w, a, a);
-    EXPECT_EQ(f.workspace_bytes, plan.bytes());
+    EXPECT_GE(f.workspace_bytes, plan.bytes());
     EXPECT_LE(f.workspace_bytes, limit);
     EXPECT_EQ(f.peak_bytes, f.result_bytes + f.workspace_bytes);
     EXPECT_NE(plan.path().find(f.path), std::string::npos) << f.path;
