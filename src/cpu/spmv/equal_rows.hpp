@@ -121,7 +121,7 @@ HWY_INLINE auto shifted_eight(V const* val, I const* col, V const* x) {
 
 /// Four rows at a time where all have n entries; others one by one.
 template <int n, class V, class I, class O>
-HWY_NOINLINE void equal_rows(row_block<V, I, O> const& b, bool streaming) {
+HWY_NOINLINE void equal_rows(row_block<V, I, O> const b, bool streaming) {
   shifted_run<V, I> run;
   int i = 0;
   for (; i + 4 <= b.rows; i += 4) {
@@ -156,7 +156,7 @@ HWY_NOINLINE void equal_rows(row_block<V, I, O> const& b, bool streaming) {
 
 /// long_rows() where many rows have the columns of the row before plus one.
 template <bool streaming, class V, class I, class O>
-HWY_NOINLINE void shifted_rows(row_block<V, I, O> const& b) {
+HWY_NOINLINE void shifted_rows(row_block<V, I, O> const b) {
   long_tag<V> const d;
   using vec = hn::Vec<decltype(d)>;
   shifted_run<V, I> run;

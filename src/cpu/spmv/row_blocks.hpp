@@ -102,7 +102,8 @@ HWY_INLINE block_kind kind_of(O const* ptr, int rows, std::int64_t all_rows) {
                              ? entries + 2 * rows + (guess + mispredicted) * c.other
                              : INT32_MAX;
     int const by_products = entries + 3 * rows + c.steps + guess * c.step_changes;
-    int const by_long = entries + 5 * rows + guess * c.stepped;
+    int const by_long = // at least one vector per row
+        (entries > 5 * rows ? entries + 4 * rows : 9 * rows) + guess * c.stepped;
     if (by_equal <= by_plain && by_equal <= by_long && by_equal <= by_products)
       return block_kind::equal;
     if (by_products < by_plain && by_products < by_long && entries <= products_up_to * rows)

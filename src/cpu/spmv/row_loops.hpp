@@ -22,7 +22,8 @@ enum class relation : std::uint8_t {
   run,  ///< the columns of each row follow one another
 };
 
-/// Rows of A and y that one loop works on.
+/// Rows of A and y that one loop works on. Loops over single rows take a copy: for all the compiler
+/// knows a store to y might change alpha in what others see too (1.1 times as long).
 template <class V, class I, class O>
 struct row_block {
   O const* ptr; // of its first row
@@ -91,13 +92,6 @@ HWY_INLINE V short_sum(V const* val, I const* col, V const* x, std::int64_t k, s
   return sum;
 }
 
-/// The products of n entries, then zeros. No col: the columns follow one another.
-template <class V, class I>
-HWY_NOINLINE void last_products(V* out, int lanes, V const* val, I const* col, V const* x, int n) {
-  for (int j = 0; j < lanes; ++j)
-    out[j] = j < n ? val[j] * x[col ? col[j] : j] : V{};
-}
-
 /// How the entries of a row are read: where columns follow one another col is not, and other rows'
 /// columns are not fetched ahead.
 enum class reading { loads, gathers, run };
@@ -131,10 +125,12 @@ HWY_INLINE hn::Vec<D> lane_sums_of(D d, V const* val, I const* col, V const* x, 
     k += lanes;
   }
   s = hn::Add(s, t);
-  if (how == reading::run || k + lanes > nnz) { // what is behind the last entry cannot be read
-    HWY_ALIGN V rest[lanes];
-    last_products(rest, lanes, val + k, how == reading::run ? nullptr : col + k,
-                  how == reading::run ? from + k : x, static_cast<int>(end - k));
+  if (k + lanes > nnz) // the arrays end with the row
+    return hn::Add(s, first_lanes(d, hn::Set(d, short_sum(val, col, x, k, end)), 1));
+  if constexpr (how == reading::run) { // x may end with it
+    HWY_ALIGN V rest[lanes] = {};
+    for (int j = 0; k + j < end; ++j)
+      rest[j] = val[k + j] * from[k + j];
     return hn::Add(s, hn::Load(d, rest));
   }
   return hn::Add(s, first_lanes(d, hn::Mul(hn::LoadU(d, val + k), gathered(k)), end - k));
@@ -167,7 +163,7 @@ HWY_NOINLINE V wide_sum(V const* val, I const* col, V const* x, std::int64_t k, 
 }
 
 template <class V, class I, class O>
-HWY_NOINLINE void plain_rows(row_block<V, I, O> const& b) {
+HWY_NOINLINE void plain_rows(row_block<V, I, O> const b) {
   std::int64_t k = b.ptr[0];
   for (int i = 0; i < b.rows; ++i) {
     std::int64_t const end = b.ptr[i + 1];
@@ -177,7 +173,7 @@ HWY_NOINLINE void plain_rows(row_block<V, I, O> const& b) {
 }
 
 template <bool streaming, class V, class I, class O>
-HWY_NOINLINE void wide_rows(row_block<V, I, O> const& b) {
+HWY_NOINLINE void wide_rows(row_block<V, I, O> const b) {
   bool const run = b.how == relation::run;
   for (int i = 0; i < b.rows; ++i)
     b.store(i, wide_sum<streaming>(b.val, b.col, b.x, b.ptr[i], b.ptr[i + 1], b.nnz, run));
@@ -211,7 +207,7 @@ HWY_INLINE V long_sum(row_block<V, I, O> const& b, std::int64_t k, std::int64_t 
 }
 
 template <bool streaming, class V, class I, class O>
-HWY_NOINLINE void long_rows(row_block<V, I, O> const& b) {
+HWY_NOINLINE void long_rows(row_block<V, I, O> const b) {
   std::int64_t k = b.ptr[0];
   for (int i = 0; i < b.rows; ++i) {
     std::int64_t const end = b.ptr[i + 1];
@@ -259,7 +255,7 @@ HWY_INLINE void same_group(D d, row_block<V, I, O> const& b, int i) {
 
 /// Long or wide rows, of which many have the columns of the row before.
 template <bool streaming, bool wide, class D, class V, class I, class O>
-HWY_NOINLINE void same_rows(D d, row_block<V, I, O> const& b) {
+HWY_NOINLINE void same_rows(D d, row_block<V, I, O> const b) {
   constexpr int lanes = hn::MaxLanes(D());
   for (int i = 0; i < b.rows;) {
     int g = 1;
