@@ -11,8 +11,8 @@
 namespace tulle {
 
 enum class spmv_method : std::uint8_t {
-  automatic, ///< what suits the matrix: of csr, segments or rows
-  rows,      ///< row by row, vectors within long rows and over runs of short ones
+  automatic, ///< what suits the matrix: of csr on cpu, rows
+  rows,      ///< whole rows; on cpu each block of them by the loop that suits their lengths
   merge,     ///< merge path: equal shares of entries and row ends, step by step
   segments,  ///< segmented sum over tiles of entries; on cpu rows are guessed and then repaired
 };

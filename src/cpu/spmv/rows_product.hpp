@@ -199,7 +199,7 @@ void fill_rows(O const* ptr, I const* col, V const* val, std::int64_t rows, std:
     return;
   rows_plan const plan = plan_of<V>(rows, nnz, p);
   std::int64_t const tiles = rows_layout<plain<V>>(rows, nnz, p.threads).tiles;
-  plan_rows(plan, ptr, col, as_plain(val), rows, nnz, tiles, p.threads);
+  plan_rows(plan, ptr, col, as_plain(val), rows, nnz, tiles, p.threads, p.from_memory);
   describe_rows(plan, ptr, rows, tiles);
   p.method = plan.text;
 }
