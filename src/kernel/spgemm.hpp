@@ -27,9 +27,8 @@ enum class row_kind : std::uint8_t {
 inline constexpr int row_kinds = 11;
 
 constexpr char const* name(row_kind k) {
-  constexpr char const* names[] = {"empty",         "copy",  "tiny", "program", "dense",
-                                   "dense grouped", "split", "hash", "esc",     "heap",
-                                   "merge"};
+  constexpr char const* names[] = {"empty", "copy", "tiny", "program", "dense", "dense grouped",
+                                   "split", "hash", "esc",  "heap",    "merge"};
   return names[static_cast<std::size_t>(k)];
 }
 
