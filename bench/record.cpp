@@ -15,10 +15,11 @@ namespace tulle::bench {
   X(cols)                                                                                          \
   X(nnz)                                                                                           \
   X(op)                                                                                            \
-  X(backend) X(format) X(path) X(value) X(index) X(columns) X(threads) X(cache) X(turns)           \
-      X(seconds) X(fastest) X(spread) X(gflops) X(gbytes_per_s) X(bound_gbytes_per_s)              \
-          X(csr_bound_ratio) X(ratio_low) X(ratio_high) X(convert_seconds) X(convert_calls)        \
-              X(bytes) X(peak_bytes) X(verified) X(peer) X(option) X(option_value) X(why)
+  X(backend)                                                                                       \
+  X(format) X(path) X(value) X(index) X(columns) X(threads) X(cache) X(turns) X(seconds)           \
+      X(fastest) X(spread) X(gflops) X(gbytes_per_s) X(bound_gbytes_per_s) X(csr_bound_ratio)      \
+          X(ratio_low) X(ratio_high) X(convert_seconds) X(convert_calls) X(bytes) X(peak_bytes)    \
+              X(verified) X(peer) X(option) X(option_value) X(why)
 #define TULLE_RUN_MEMBERS(X)                                                                       \
   X(date)                                                                                          \
   X(host_cpu)                                                                                      \

@@ -39,8 +39,8 @@ std::string table(std::vector<record> records, bool colour) {
   for (record const& r : records)
     threads = std::max(threads, r.threads);
   std::string out = fmt::format(
-      "{}  {} x {}, {} entries, {:.1f} per row\n", first.matrix, count(first.rows), count(first.cols),
-      count(first.nnz),
+      "{}  {} x {}, {} entries, {:.1f} per row\n", first.matrix, count(first.rows),
+      count(first.cols), count(first.nnz),
       first.rows ? static_cast<double>(first.nnz) / static_cast<double>(first.rows) : 0.0);
   out += fmt::format("  {}{} on {}, {} {}, {} caches{}\n", first.op,
                      first.columns > 1 ? fmt::format(" of {} columns", first.columns) : "",

@@ -129,8 +129,8 @@ template <class V, class I>
 contestant make_planned(spgemm_problem<V, I> const& p) {
   contestant c;
   std::shared_ptr<spgemm_plan> plan;
-  c.convert_seconds =
-      seconds_of([&] { plan = std::make_shared<spgemm_plan>(cpu{.threads = p.threads}, p.a, p.b); });
+  c.convert_seconds = seconds_of(
+      [&] { plan = std::make_shared<spgemm_plan>(cpu{.threads = p.threads}, p.a, p.b); });
   c.format = "csr planned";
   c.path = plan->path();
   c.bytes = plan->result<csr<V, I, I>>().bytes();

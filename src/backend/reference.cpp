@@ -18,9 +18,9 @@ outcome prepare(void const*, plan_view&, std::size_t& bytes) {
 template <class V, class I, class O>
 outcome run(spmv_call const& c) {
   kernels::reference::spmv(*static_cast<V const*>(c.alpha),
-                          *static_cast<csr_view<V, I, O> const*>(c.a), c.plan->transposed,
-                          static_cast<V const*>(c.x), *static_cast<V const*>(c.beta),
-                          static_cast<V*>(c.y));
+                           *static_cast<csr_view<V, I, O> const*>(c.a), c.plan->transposed,
+                           static_cast<V const*>(c.x), *static_cast<V const*>(c.beta),
+                           static_cast<V*>(c.y));
   return {};
 }
 

@@ -49,7 +49,7 @@ dynamic_kernel const& kernel_for(device const& where, type_tag t) {
 }
 
 dynamic_request numbers_of(device_dynamic_options const& o, long long rows, long long cols,
-                                device_memory& memory) {
+                           device_memory& memory) {
   if (o.segments < 2 || o.segments > most_segments)
     fail(errc::unsupported, "device_dynamic_csr: %d segments; 2 to %d are possible", o.segments,
          most_segments);
@@ -136,11 +136,10 @@ void with_copy(csr_view<V, I, I> const& a, device const& where, F const& f) {
   a.validate();
   auto const n = static_cast<std::size_t>(a.nnz);
   device_array<I, S> const row_ptr(a.row_ptr, a.row_ptr ? static_cast<std::size_t>(a.rows) + 1 : 0,
-                                where),
+                                   where),
       col(a.col, n, where);
   device_array<V, S> const val(a.val, n, where);
-  f(csr_view<V, I, I, S>(unchecked, a.rows, a.cols, a.nnz, row_ptr.data(), col.data(),
-                                     val.data()));
+  f(csr_view<V, I, I, S>(unchecked, a.rows, a.cols, a.nnz, row_ptr.data(), col.data(), val.data()));
   synchronize(where); // before the copies go
 }
 
@@ -171,7 +170,8 @@ device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_csr(csr_there a, o
   return device_dynamic_csr(std::make_unique<state>(a.rows, a.cols, &a, o));
 }
 template <class V, class I, space S>
-device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_csr(csr_view<V, I, I> a, options const& o) {
+device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_csr(csr_view<V, I, I> a,
+                                                                  options const& o) {
   std::unique_ptr<state> made;
   if (a.rows == 0)
     return device_dynamic_csr(a.rows, a.cols, o);
@@ -183,12 +183,13 @@ device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_csr(csr_view<V, I,
 
 template <class V, class I, space S>
 device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_coo(coo_view<V, I, I, S> a,
-                                                            options const& o) {
+                                                                  options const& o) {
   device_matrix const c = convert(device_ref{matrix_ref(a)}, format::csr, o.where);
   return from_csr(c.template view<csr_there>(), o);
 }
 template <class V, class I, space S>
-device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_coo(coo_view<V, I, I> a, options const& o) {
+device_dynamic_csr<V, I, S> device_dynamic_csr<V, I, S>::from_coo(coo_view<V, I, I> a,
+                                                                  options const& o) {
   device_matrix const there = upload(matrix_ref(a), o.where);
   return from_coo(there.template view<coo_view<V, I, I, S>>(), o);
 }
@@ -211,7 +212,7 @@ device_dynamic_shape device_dynamic_csr<V, I, S>::shape() const {
 
 template <class V, class I, space S>
 void device_dynamic_csr<V, I, S>::insert(std::span<I const> row, std::span<I const> col,
-                                      std::span<V const> val) {
+                                         std::span<V const> val) {
   check_lengths("insert", row.size(), col.size(), val.size());
   get().change("insert", dynamic_change::insert, row.size(), row.data(), col.data(), val.data(),
                true);
@@ -224,7 +225,7 @@ void device_dynamic_csr<V, I, S>::insert(there<I> row, there<I> col, there<V> va
 }
 template <class V, class I, space S>
 void device_dynamic_csr<V, I, S>::assign(std::span<I const> row, std::span<I const> col,
-                                      std::span<V const> val) {
+                                         std::span<V const> val) {
   check_lengths("assign", row.size(), col.size(), val.size());
   get().change("assign", dynamic_change::assign, row.size(), row.data(), col.data(), val.data(),
                true);
@@ -376,8 +377,8 @@ void spmm(std::type_identity_t<V> alpha, device_dynamic_csr<V, I, S> const& a,
                      vector_view<V const, S>, V, vector_view<V, S>);                               \
   template void spmv(V, device_dynamic_csr<V, I, S> const&, vector_view<V const, S>, V,            \
                      vector_view<V, S>);                                                           \
-  template void spmm(device const&, V, device_dynamic_csr<V, I, S> const&,                         \
-                     dense_view<V const, S>, V, dense_view<V, S>);                                 \
+  template void spmm(device const&, V, device_dynamic_csr<V, I, S> const&, dense_view<V const, S>, \
+                     V, dense_view<V, S>);                                                         \
   template void spmm(V, device_dynamic_csr<V, I, S> const&, dense_view<V const, S>, V,             \
                      dense_view<V, S>);
 TULLE_TYPES(TULLE_DYNAMIC, space::cuda)

@@ -20,7 +20,7 @@ namespace tulle {
 
 #define TULLE_SPMM_DECLARE(tag, V, I, O) extern spmm_kernel const spmm_dynamic_csr_##tag;
 #define TULLE_SPMM_DECLARE_SET(set)                                                                \
-  namespace kernels::set {                                                                            \
+  namespace kernels::set {                                                                         \
   TULLE_TYPES(TULLE_SPMM_DECLARE)                                                                  \
   }
 TULLE_SPMM_DECLARE_SET(baseline)

@@ -22,7 +22,7 @@ namespace tulle {
 
 #define TULLE_DECLARE_CELL(tag, V, I, O) extern spmv_kernel const spmv_dynamic_csr_##tag;
 #define TULLE_DECLARE_SET(set)                                                                     \
-  namespace kernels::set {                                                                            \
+  namespace kernels::set {                                                                         \
   TULLE_TYPES(TULLE_DECLARE_CELL)                                                                  \
   }
 TULLE_DECLARE_SET(baseline)

@@ -20,9 +20,10 @@
                 "formats.def has another word for the types of " #name);                           \
   TULLE_FORMAT_TYPES_##types(TULLE_FORMAT_MEMBERS, name)                                           \
   }                                                                                                \
-  namespace tulle::formats {                                                                      \
+  namespace tulle::formats {                                                                       \
   extern format_ops const name##_ops[type_count];                                                  \
   format_ops const name##_ops[type_count] = {TULLE_FORMAT_TYPES_##types(TULLE_FORMAT_OPS, name)};  \
   extern format_options const name##_options;                                                      \
-  format_options const name##_options = make_options<typename name<double, std::int32_t, std::int32_t>::options>();                         \
+  format_options const name##_options =                                                            \
+      make_options<typename name<double, std::int32_t, std::int32_t>::options>();                  \
   }

@@ -9,8 +9,9 @@
 
 #include <cstdint>
 
-// The kernel templates have internal linkage and a cell is a plain constant (lambdas here would be weak symbols), so an
-// object file compiled for AVX-512 offers the linker nothing that another file could pick up by mistake.
+// The kernel templates have internal linkage and a cell is a plain constant (lambdas here would be
+// weak symbols), so an object file compiled for AVX-512 offers the linker nothing that another file
+// could pick up by mistake.
 #define TULLE_SPMV_CELL(tag, V, I, O, format)                                                      \
   static outcome prepare_##format##_##tag(void const* a, plan_view& plan, std::size_t& bytes) {    \
     bytes = prepare(*static_cast<format##_view<V, I, O> const*>(a), plan);                         \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a call into a backend came to. Nothing is thrown across; two words, so that it is returned in
-// registers.
+// What a call into a backend came to. Nothing is thrown across; two words, so that it is returned
+// in registers.
 #pragma once
 #include "tulle/core/fail.hpp"
 

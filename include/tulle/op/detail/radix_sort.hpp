@@ -244,8 +244,13 @@ private:
       while (end < count && sorted[end].key == sorted[end - 1].key) // a large bucket: end > 0
         ++end;
       K const high = end == count && part + 1 == parts ? greatest(b) : sorted[end - 1].key;
-      pieces[part] = {piece_[b] + part, first_[b] + begin, sorted + begin,
-                      entries_.data() + first_[b] + begin, end - begin, low, high};
+      pieces[part] = {piece_[b] + part,
+                      first_[b] + begin,
+                      sorted + begin,
+                      entries_.data() + first_[b] + begin,
+                      end - begin,
+                      low,
+                      high};
       begin = end;
       low = static_cast<K>(high + 1);
     }
