@@ -76,7 +76,7 @@ TULLE_BASIC_TYPES(TULLE_SHARED)
     for (; i < end; i += block_rows) {                                                             \
       int const n = static_cast<int>(end - i < block_rows ? end - i : block_rows);                 \
       run_block<false>(                                                                            \
-          kind_of<V>(ptr + i, n, rows),                                                            \
+          kind_of<V>(ptr + i, n, rows, false),                                                     \
           row_block<V, I, O>{ptr + i, n, col, val, nnz, x, y + i, alpha, beta, overwrite});        \
     }                                                                                              \
   }

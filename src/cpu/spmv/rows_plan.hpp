@@ -65,6 +65,7 @@ bool are_runs(O const* ptr, I const* col, std::int64_t i, std::int64_t k, std::i
 template <class V, class I, class O>
 void plan_rows(rows_plan const& plan, O const* ptr, I const* col, V const* val, std::int64_t rows,
                std::int64_t nnz, std::int64_t tiles, int threads, bool from_memory) {
+  bool const far = is_far(ptr, col, rows);
   parallel_each(tiles, 4, threads, [&](std::int64_t tile, int) {
     tile_rows const whole = whole_rows_of(ptr, rows, tile);
     std::int64_t const row = rows_before(ptr, rows, tile * tile_steps);
@@ -77,7 +78,7 @@ void plan_rows(rows_plan const& plan, O const* ptr, I const* col, V const* val, 
       std::int64_t const b = rows_plan::at(tile, whole.first) + (i - whole.first) / block_rows;
       int const n = static_cast<int>(whole.last - i < block_rows ? whole.last - i : block_rows);
       row_block<V, I, O> const block{ptr + i, n, col, val, nnz, nullptr, nullptr, V{}, V{}, true};
-      block_kind const kind = kind_of<V>(block.ptr, n, rows);
+      block_kind const kind = kind_of<V>(block.ptr, n, rows, far);
       relation how = relation_of(block, kind, from_memory, plan.related[b]);
       if (plan.runs[tile] && kind == block_kind::wide)
         how = relation::run;

@@ -30,6 +30,7 @@ struct rows_product {
   V alpha, beta;
   bool overwrite;
   rows_plan plan;
+  bool far; // is_far(), where there is no plan
 
   /// A piece of a row that a tile cuts.
   V piece(std::int64_t tile, std::int64_t k, std::int64_t end) const {
@@ -57,7 +58,7 @@ struct rows_product {
         for (int w = 0; w < block_rows / 64; ++w)
           block.related[w] = plan.related[b][w];
       } else {
-        kind = kind_of<V>(ptr + i, n, rows);
+        kind = kind_of<V>(ptr + i, n, rows, far);
       }
       run_block<streaming>(kind, block);
       i = stop;
@@ -165,12 +166,13 @@ void product_by_rows(V alpha, O const* ptr, I const* col, V const* val, std::int
   auto const multiply = [&](auto const& a) { rows_loop(a, p); };
   using W = plain<V>;
   W const b = *as_plain(&beta);
+  bool const far = !plan.blocks && is_far(ptr, col, rows);
   if (p.from_memory)
     multiply(rows_product<true, W, I, O>{ptr, col, as_plain(val), rows, nnz, as_plain(x),
-                                         as_plain(y), *as_plain(&alpha), b, b == W{}, plan});
+                                         as_plain(y), *as_plain(&alpha), b, b == W{}, plan, far});
   else
     multiply(rows_product<false, W, I, O>{ptr, col, as_plain(val), rows, nnz, as_plain(x),
-                                          as_plain(y), *as_plain(&alpha), b, b == W{}, plan});
+                                          as_plain(y), *as_plain(&alpha), b, b == W{}, plan, far});
 }
 
 /// What prepare() and fill() do for a matrix with rows of this kind; plan_view::info[0] is where
