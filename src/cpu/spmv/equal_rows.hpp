@@ -122,8 +122,33 @@ HWY_INLINE auto shifted_eight(V const* val, I const* col, V const* x) {
 /// Four rows at a time where all have n entries; others one by one.
 template <int n, class V, class I, class O>
 HWY_NOINLINE void equal_rows(row_block<V, I, O> const b, bool streaming) {
-  shifted_run<V, I> run;
   int i = 0;
+  if (b.how != relation::next) {
+    O const* const ptr =
+        b.ptr; // copies: the compiler cannot rule out that a store to y changes them
+    I const* const col = b.col;
+    V const *const val = b.val, *const x = b.x;
+    int const rows = b.rows;
+    std::int64_t k = ptr[0];
+    for (; i + 4 <= rows; i += 4) {
+      std::int64_t const end = ptr[i + 4];
+      if (streaming) {
+        prefetch_lines(val + k, 4 * n, prefetch_bytes);
+        prefetch_lines(col + k, 4 * n, prefetch_bytes / 2);
+      }
+      if ((ptr[i + 1] - k == n) & (ptr[i + 2] - k == 2 * n) & (ptr[i + 3] - k == 3 * n) &
+          (end - k == 4 * n))
+        b.store_four(i, quad<n>(val + k, col + k, x));
+      else
+        for (int q = i; q < i + 4; ++q)
+          b.store(q, short_sum(val, col, x, ptr[q], ptr[q + 1]));
+      k = end;
+    }
+    for (; i < rows; ++i)
+      b.store(i, short_sum(val, col, x, ptr[i], ptr[i + 1]));
+    return;
+  }
+  shifted_run<V, I> run;
   for (; i + 4 <= b.rows; i += 4) {
     O const* const p = b.ptr + i;
     std::int64_t const k = p[0];
