@@ -3,6 +3,7 @@
 
 #include "tulle/dynamic/device_dynamic_csr.hpp"
 #include "tulle/op/spgemm.hpp"
+#include "tulle/op/spgemm_forecast.hpp"
 
 #include "bench/backend.hpp"
 #include "bench/contest.hpp"
@@ -264,15 +265,21 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
     who.result(&product);
     return check.holds(product);
   };
+  // Each keeps a result, and one more is looked at.
+  std::size_t const bytes = 2 * spgemm_forecast(cpu{.threads = p.threads}, p.a, p.b).result_bytes;
+  auto const enter = [&](char const* called, auto make) {
+    c.entrants.push_back({std::string("tulle ") + called, bytes,
+                          [make] { return std::vector<contestant>{make()}; }});
+  };
   if (o.backend == "cpu" && is_wanted(o.formats, "csr")) {
-    c.contestants.push_back(make_tulle(p, {}));
-    c.contestants.push_back(make_planned(p));
+    enter("csr", [p] { return make_tulle(p, {}); });
+    enter("csr planned", [p] { return make_planned(p); });
     for (std::size_t m = 1; m < spgemm_method_count; ++m)
-      if (is_wanted(o.methods, name(static_cast<spgemm_method>(m))))
-        c.contestants.push_back(make_tulle(p, {.method = static_cast<spgemm_method>(m)}));
+      if (auto const method = static_cast<spgemm_method>(m); is_wanted(o.methods, name(method)))
+        enter(name(method), [p, method] { return make_tulle(p, {.method = method}); });
   }
   if (o.backend == "cpu" && is_wanted(o.formats, "dynamic_csr"))
-    c.contestants.push_back(make_dynamic(p));
+    enter("dynamic_csr", [p] { return make_dynamic(p); });
   if (o.backend != "cpu" && is_wanted(o.formats, "csr")) {
     if (auto const where = device_for(o, remarks)) {
       auto const watch = event_watch(*where);
@@ -296,8 +303,11 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
         c.entrants.push_back({"tulle dynamic_csr kept", 0, make_dynamic_one});
     }
   }
-  for (auto& peer : ask_peers(o.peers, {over_types<spgemm_problem>(p), o.backend}, remarks))
-    c.contestants.push_back(std::move(peer));
+  any_problem const asked{over_types<spgemm_problem>(p), o.backend};
+  constexpr std::size_t results_of_peer = 4; // oneMKL has three contestants
+  for (entrant& peer :
+       peer_entrants(o.peers, asked, o.backend == "cpu" ? results_of_peer * bytes : 0))
+    c.entrants.push_back(std::move(peer));
   return hold(c, o, remarks);
 }
 
