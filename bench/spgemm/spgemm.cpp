@@ -102,6 +102,8 @@ contestant make_tulle(spgemm_problem<V, I> const& p, spgemm_options const& how) 
     c.path = plan.path();
     c.bytes = plan.result<csr<V, I, I>>().bytes();
     c.peak_bytes = plan.bytes();
+    if (how.method == spgemm_method::automatic) // with the rows that a call keeps
+      c.peak_bytes = spgemm_forecast(where, p.a, p.b).workspace_bytes;
   }
   return c;
 }

@@ -11,7 +11,7 @@ int main() {
   // [make]
   tulle::spmv_plan plan(tulle::cpu{.threads = 2}, a);
   tulle::spmv(plan, 1.0, a, x, 0.0, y);
-  std::printf("%s\n", plan.path().c_str()); // cpu/avx2 csr rows, 2 threads
+  std::printf("%s\n", plan.path().c_str()); // cpu/avx2 csr rows: 76 equal, 5 plain, 2 threads
   // [/make]
 
   // [cost]

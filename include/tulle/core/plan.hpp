@@ -23,7 +23,7 @@ public:
   double seconds() const noexcept { return seconds_; }
   /// The memory that it keeps, workspace included.
   std::size_t bytes() const noexcept { return workspace_.bytes() + on_device_.bytes(); }
-  /// What runs: "cpu/avx512 csr rows, 2 threads".
+  /// What runs: "cpu/avx512 csr rows: 76 equal, 5 plain, 2 threads".
   std::string const& path() const noexcept { return path_; }
 
 protected:
