@@ -74,9 +74,10 @@ experience experience_of(format f) {
 // Caches of the machine that all this was seen on. What they hold comes faster than a kernel of one
 // triangle can take it.
 constexpr double last_cache = 32 << 20;
-// There bytes tell less: rajat01 takes 1.9 times as long in dia with .93 of the bytes. A guess that
-// keeps csr where little is to be gained.
-constexpr double cached_margin = 1.15;
+// There bytes tell less, and least for shared stretches, each of which takes time of its own: by
+// bytes alone, Franz6 took 2.4 times as long in dia:shared=true (foretold .79), powersim 1.9 (.82),
+// basker_matrix1 1.5 (.81), but jnlbrng1 .42 (.31) and szdMat .57 (.45); mdual 1.6 in cmrs (.85).
+constexpr double cached_margin = 1.2, cached_margin_of_shared = 1.5;
 
 // The same of one triangle, from docs/lab/2026-11-17-spmv-cpu.md and another run: dia on the two
 // grids, bcsr of blocks on fem and banded:2000000:4, .82 and .51, sell on poisson2d5:1000. Blocks
@@ -210,10 +211,13 @@ std::size_t stray_bytes(any_matrix const& m) {
   return bytes;
 }
 
+bool is_shared_dia(layout const& l) {
+  return l.format == format::dia && detail::parse_options<dia_options>("dia", l.options).shared;
+}
+
 /// Whether other values of the same pattern may have no such layout, or another one.
 bool rests_on_values(layout const& l) {
-  return triangle_layout(l).is_one ||
-         (l.format == format::dia && detail::parse_options<dia_options>("dia", l.options).shared);
+  return triangle_layout(l).is_one || is_shared_dia(l);
 }
 
 struct foretold {
@@ -318,7 +322,7 @@ std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_opti
       c.bytes = f.bytes;
       c.call = hub == 0 ? 1 : (c.bytes + vectors) / reached(f.seen, share) / hub;
       if (is_cached && l.format != format::csr)
-        c.call *= cached_margin;
+        c.call *= is_shared_dia(l) ? cached_margin_of_shared : cached_margin;
       c.convert = f.seen.convert;
       c.total = c.convert + o.calls * c.call;
     } catch (error const& e) {
