@@ -73,8 +73,7 @@ class Pages(unittest.TestCase):
                 file, _, anchor = target.partition("#")
                 path = (page.parent / file).resolve() if file else page
                 with self.subTest(page=page.name, target=target):
-                    if not file.endswith(".svg"):  # plots are made by `make docs`
-                        self.assertTrue(path.exists(), "no such file")
+                    self.assertTrue(path.exists(), "no such file")
                     if DOCS in page.parents:
                         self.assertTrue(path == DOCS or DOCS in path.parents, "outside of docs/, so not on the site")
                     if anchor:
