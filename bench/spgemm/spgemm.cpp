@@ -268,7 +268,9 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
     return check.holds(product);
   };
   // Each keeps a result, and one more is looked at.
-  std::size_t const bytes = 2 * spgemm_forecast(cpu{.threads = p.threads}, p.a, p.b).result_bytes;
+  std::size_t const bytes =
+      o.backend == "cpu" ? 2 * spgemm_forecast(cpu{.threads = p.threads}, p.a, p.b).result_bytes
+                         : 0;
   auto const enter = [&](char const* called, auto make) {
     c.entrants.push_back({std::string("tulle ") + called, bytes,
                           [make] { return std::vector<contestant>{make()}; }});
@@ -307,8 +309,7 @@ std::vector<record> run_spgemm(std::string const& matrix, csr<V, I, I> const& a,
   }
   any_problem const asked{over_types<spgemm_problem>(p), o.backend};
   constexpr std::size_t results_of_peer = 4; // oneMKL has three contestants
-  for (entrant& peer :
-       peer_entrants(o.peers, asked, o.backend == "cpu" ? results_of_peer * bytes : 0))
+  for (entrant& peer : peer_entrants(o.peers, asked, results_of_peer * bytes))
     c.entrants.push_back(std::move(peer));
   return hold(c, o, remarks);
 }

@@ -69,8 +69,8 @@ csr<V, I, O> multiply(where const& w, csr_view<V, I, O> const& a, aat_options co
   csr_view<V, I, O> const b = other.view();
   array<O> const first = places_in(b, from.a, where(space.counted()));
   std::size_t const taken = from.taken + space.taken();
-  auto const s = make_stages(from.a, b, {.method = o.method}, w, {w.workspace_limit - taken, taken, 0, most_kept},
-                             first.data());
+  auto const s = make_stages(from.a, b, {.method = o.method}, w,
+                             {w.workspace_limit - taken, taken, 0, most_kept}, first.data());
   csr<V, I, O> u = counted(from.a, b, *s, w);
   s->fill(&from.a, &b, u.row_ptr.data(), u.col.data(), u.val.data(), false);
   return u;

@@ -22,9 +22,9 @@ constexpr std::size_t least_scratch = 2048, accumulator_first = 4096;
 // Products from which a row is split, if those are more than a thread's share of all. Less: other
 // rows keep the other threads busy meanwhile. Other numbers have not been measured.
 constexpr std::int64_t least_split = 1 << 16;
-// Rows may be by scatter if B has at most this many columns per entry of A: each thread clears as
-// many sums and flags first.
-constexpr std::size_t scattered_columns = 4;
+// Rows may be by scatter if B has at most this many columns per entry of A, for each thread and for
+// all threads together: a thread clears as many sums and flags first. Guesses.
+constexpr std::size_t scattered_columns = 4, scattered_columns_of_all = 8;
 // Entries of a chunk of rows that are kept, of which each thread has one at a time.
 constexpr std::size_t fewest_kept = 1 << 12, most_kept_at_once = 1 << 18;
 
@@ -92,10 +92,13 @@ spgemm_stages::spgemm_stages(spgemm_kernel const& kernel, spgemm_sizes const& si
   task_.wanted = o.method;
   task_.sorted = o.sorted;
   task_.first = sizes.first;
-  task_.most_scattered = o.method == spgemm_method::scatter
-                             ? INT64_MAX
-                             : static_cast<std::int64_t>(scattered_columns * sizes.nnz);
   threads_ = parts_for(sizes.nnz + sizes.rows, w.threads);
+  task_.most_scattered =
+      o.method == spgemm_method::scatter
+          ? INT64_MAX
+          : static_cast<std::int64_t>(
+                std::min(scattered_columns * sizes.nnz, scattered_columns_of_all * sizes.nnz /
+                                                            static_cast<std::size_t>(threads_)));
   deal_blocks(std::min({blocks_limit, blocks_a_thread * static_cast<std::size_t>(threads_),
                         sizes.rows / least_block + 1}));
   std::size_t const all_tables = counter_bytes(blocks_) + sizes.rows + sizes.rows_b;

@@ -34,11 +34,12 @@ constexpr i64 split_length = 16;
 constexpr i64 few_columns = 1 << 16, near_columns = 8192;
 // Up to this many products a network is faster all the same.
 constexpr i64 sorted_products = 16;
-// In a row with this many products per block of 64 columns of B, nearly all blocks have a flag.
+// A row with this many products per block of 64 columns of B is dense: nearly all blocks would have
+// a flag. ms with 1, 2 and 8: cit-HepTh 46, 38, 33; memplus 21, 23, 24; six others within 12 %.
 constexpr i64 products_a_block = 8;
 // The entries of A's row, or of the rows after it, whose rows of B are prefetched.
 constexpr i64 prefetched = 12;
-// With fewer entries B is in the cache, and asking for its rows only costs time.
+// With fewer entries B is in the cache, and prefetching its rows only costs time.
 constexpr i64 large_b = 1 << 15;
 
 // Products of a row in Liu's bins 2 to 32 and 33 to 36; the last bin has the other rows.
@@ -95,7 +96,7 @@ struct product_pattern {
   }
 
   bool is_large_b() const { return static_cast<i64>(b.nnz) > large_b; }
-  /// Asks for the row of B of an entry of A after entry k.
+  /// Prefetches the row of B of an entry of A after entry k.
   template <bool values, class V>
   HWY_INLINE void prefetch(V const* b_val, i64 k) const {
     i64 const last = static_cast<i64>(a.nnz) - 1, ahead = k + prefetched;

@@ -28,7 +28,8 @@ HWY_INLINE int group_bits_of(i64 cols) {
   return bits;
 }
 
-/// Beside the flags and sums of dense rows. Blocks are 0 between rows.
+/// Scratch of these rows, which use the flags and sums of dense rows, too. Blocks are 0 between
+/// rows.
 template <class V, class I>
 struct scatter_scratch {
   std::uint8_t* flag;
@@ -38,22 +39,22 @@ struct scatter_scratch {
   V* product;
   int group_bits;
 
+  static constexpr auto buffered = static_cast<std::size_t>(expanded + copied_at_once);
   static bool has(spgemm_task const& t) {
     return t.all.rows[static_cast<int>(row_kind::scatter)] > 0;
   }
   static std::size_t block_bytes(i64 cols) { return std::size_t{32} << (group_bits_of(cols) - 6); }
   static std::size_t bytes(spgemm_task const& t, i64 cols) {
-    constexpr auto n = static_cast<std::size_t>(expanded + copied_at_once);
-    return has(t) ? in_lines(block_bytes(cols)) + in_lines(n * sizeof(V)) + in_lines(n * sizeof(I))
+    return has(t) ? in_lines(block_bytes(cols)) + in_lines(buffered * sizeof(V)) +
+                        in_lines(buffered * sizeof(I))
                   : 0;
   }
   scatter_scratch(i64 cols, dense_scratch<V> const& dense, std::byte* at)
       : flag(dense.flag), sum(dense.sum), block(reinterpret_cast<std::uint8_t*>(at)),
         group_bits(group_bits_of(cols)) {
-    constexpr auto n = static_cast<std::size_t>(expanded + copied_at_once);
     at += in_lines(block_bytes(cols));
     product = reinterpret_cast<V*>(at);
-    col = reinterpret_cast<I*>(at + in_lines(n * sizeof(V)));
+    col = reinterpret_cast<I*>(at + in_lines(buffered * sizeof(V)));
   }
   void clear(spgemm_task const& t, i64 cols) const {
     if (has(t))
@@ -97,7 +98,7 @@ struct scatter_row {
   static HWY_INLINE void scatter(scratch const& s, I const* __restrict col, V const* __restrict val,
                                  V factor, i64 n) {
     V* const __restrict sum = s.sum;
-    // Bytes may be anything for the compiler: by local pointers that nothing else is reached by.
+    // Local pointers: a store of a byte may change any member, as far as the compiler knows.
     std::uint8_t* const __restrict flag = s.flag;
     std::uint8_t* const __restrict block = s.block;
     for (i64 p = 0; p < n; ++p) {

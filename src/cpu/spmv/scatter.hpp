@@ -5,9 +5,9 @@
 //
 // The entries are cut into blocks, each scattered into its own sums over the range of y it touches;
 // then the blocks' sums are added to y in order. The number of blocks depends on the matrix alone:
-// as many, up to 64, as keep their sums few beside the entries. Where two blocks have too many,
-// that is one block, and hence one thread. There are no atomics, and the order does not depend on
-// the schedule.
+// as many, up to 64, as keep the sums few compared with the entries. Where two blocks have too
+// many, that is one block, and hence one thread. There are no atomics, and the order does not
+// depend on the schedule.
 #pragma once
 #include "tulle/core/types.def"
 
