@@ -6,7 +6,7 @@
 // with a part takes one that nobody has begun, so that a call never waits for a thread that has not
 // woken up: on a machine whose processors are busy it does the work itself, as with one thread.
 // Threads wait for the next call for a while before they sleep, for as long as that has paid
-// lately.
+// lately. One that was woken too late for its part waits awake for the next call's.
 #include "tulle/core/parallel.hpp"
 
 #include "tulle/core/diagnostics.hpp"
@@ -42,8 +42,8 @@ using clock = std::chrono::steady_clock;
 constexpr auto longest_wait = std::chrono::microseconds(60);
 constexpr auto shortest_wait = std::chrono::microseconds(2);
 // After a call shorter than this that woke threads up, of which none came in time, the next one
-// does not offer its parts, after another one the next two, and so on: to wake a thread takes a few
-// us.
+// wakes none, after another one the next two, and so on: to wake a thread takes a few us. Threads
+// that are awake have their parts offered all the same.
 constexpr auto short_call = std::chrono::microseconds(100);
 constexpr int most_skipped = 32;
 
@@ -142,14 +142,16 @@ struct alignas(64) worker {
   std::atomic<int> asleep = 0;  // the thread waits for it to change
   std::atomic<int> awaited = 0; // the caller waits for it to change
 
+  bool sleeps() const { return asleep.load(std::memory_order_relaxed) != 0; }
+
   // Whether the thread had to be woken up.
   bool offer(job* j, int part) {
     own_part.store(part, std::memory_order_relaxed);
     offered.store(j, std::memory_order_seq_cst);
-    bool const sleeps = asleep.load(std::memory_order_seq_cst) != 0 && asleep.exchange(0) != 0;
-    if (sleeps)
+    bool const slept = asleep.load(std::memory_order_seq_cst) != 0 && asleep.exchange(0) != 0;
+    if (slept)
       asleep.notify_one();
-    return sleeps;
+    return slept;
   }
   // Whether the thread had come for it. Returns when it is done.
   bool take_back(job* j) {
@@ -176,23 +178,30 @@ struct alignas(64) worker {
       awaited.notify_one();
   }
 
-  void wait_for_offer(std::chrono::nanoseconds& patience) {
+  // Whether there is an offer within that time.
+  bool is_offered_within(std::chrono::nanoseconds time) const {
     auto const start = clock::now();
-    while (clock::now() - start < patience)
+    do {
       for (int k = 0; k < 32; ++k) {
-        if (offered.load(std::memory_order_relaxed) != nullptr) {
-          patience = std::min<std::chrono::nanoseconds>(2 * patience, longest_wait);
-          return;
-        }
+        if (offered.load(std::memory_order_relaxed) != nullptr)
+          return true;
         pause();
       }
+    } while (clock::now() - start < time);
+    return false;
+  }
+  void wait_for_offer(std::chrono::nanoseconds& patience) {
+    if (is_offered_within(patience)) {
+      patience = std::min<std::chrono::nanoseconds>(2 * patience, longest_wait);
+      return;
+    }
     patience = std::max<std::chrono::nanoseconds>(patience / 2, shortest_wait);
-    while (offered.load() == nullptr) {
+    do {
       asleep.store(1);
       if (offered.load() == nullptr)
         asleep.wait(1);
       asleep.store(0);
-    }
+    } while (!is_offered_within(longest_wait)); // the call that woke it up may have taken it back
   }
   [[noreturn]] void live() {
     std::chrono::nanoseconds patience = longest_wait;
@@ -304,8 +313,8 @@ struct pool {
   }
 };
 
-// Of this thread's calls: how many of them in a row no thread came to, and how many are not
-// offered.
+// Of this thread's calls: how many of them in a row no thread came to, and how many of the next
+// ones wake no thread up.
 struct misses {
   int in_a_row = 0;
   int skip = 0;
@@ -329,25 +338,31 @@ void run_parallel(int parts, void* context, void (*body)(void*, int)) {
     });
   auto const start = clock::now();
   job j(context, body, parts);
-  bool const skips = missed.skip > 0;
-  if (skips) {
+  worker* team[most_threads];
+  int const n = pool::get().take(threads_of(parts) - 1, team);
+  int offered = 0;    // team[0] to team[offered - 1] have their parts
+  bool slept = false; // one of these had to be woken up
+  auto const offer = [&](bool wakes) {
+    for (int k = offered; k < n; ++k)
+      if (wakes || !team[k]->sleeps()) {
+        std::swap(team[offered], team[k]);
+        slept = team[offered]->offer(&j, offered + 1) || slept;
+        ++offered;
+      }
+  };
+  offer(missed.skip == 0);
+  if (missed.skip > 0 && offered < n) {
     --missed.skip;
     j.begin(0);
     j.run(0);
+    if (clock::now() - start > short_call / 2)
+      offer(true);
   }
-  worker* team[most_threads];
-  int n = 0;
-  if (!skips || clock::now() - start > short_call / 2)
-    n = pool::get().take(threads_of(parts) - 1, team);
-  bool slept = false;
-  for (int k = 0; k < n; ++k)
-    slept = team[k]->offer(&j, k + 1) || slept;
   j.work(0);
   bool came = false;
-  for (int k = 0; k < n; ++k)
+  for (int k = 0; k < offered; ++k)
     came = team[k]->take_back(&j) || came;
-  if (n > 0)
-    pool::get().give_back(team, n);
+  pool::get().give_back(team, n);
   if (came || clock::now() - start > short_call)
     missed = {};
   else if (slept)
