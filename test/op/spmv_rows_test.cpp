@@ -66,7 +66,7 @@ std::vector<sample> samples() {
     all.push_back(
         {"equal " + of,
          from_rows(1003, [&](std::int32_t i) { return spread(i * 7 % 50, n, 1 + i % 3); }),
-         n > 2 && n < 16 ? "equal" : ""});
+         n > 2 && n < 15 ? "equal" : ""});
     // Runs end at a row of another length, and at one that begins elsewhere.
     for (bool const backwards : {false, true})
       all.push_back({"shifted " + of + (backwards ? " unsorted" : ""),

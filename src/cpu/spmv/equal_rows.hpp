@@ -209,16 +209,16 @@ HWY_NOINLINE void shifted_rows(row_block<V, I, O> const b) {
         to[r] = hn::MulAdd(hn::LoadU(d, val + r * n + j), c[r], to[r]);
     };
     std::int64_t j = 0;
-    for (; j + 8 <= n; j += 8) {
+    for (; j + 8 < n; j += 8) {
       add(j, s);
       add(j + 4, t);
     }
-    if (j + 4 <= n) {
+    if (j + 4 < n) {
       add(j, s);
       j += 4;
     }
     vec c[4] = {zero, zero, zero, zero};
-    for (int q = 0; q < 3; ++q)
+    for (int q = 0; q < 4; ++q)
       if (j + q < n)
         c[q] = hn::LoadU(d, x + col[j + q]);
     transpose(d, c);

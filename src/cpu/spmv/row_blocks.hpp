@@ -30,7 +30,7 @@ struct block_choice {
 // were fitted to 30 real matrices.
 constexpr int mispredicted = 16;
 // The same in a matrix of so few rows that the processor learns their lengths by heart.
-constexpr int learned = 3;
+constexpr int learned = 2;
 constexpr std::int64_t few_rows = 20000;
 
 // Entries per row. In long rows products that wait for x keep the sums after them waiting: with
@@ -42,6 +42,7 @@ constexpr int products_up_to = 32;
 // products first. Looking at each block instead took calls without a plan 1.3 times as long.
 constexpr int far_places = 32, far_entries_seen = 4;
 constexpr std::int64_t far_apart = 1 << 16;
+constexpr int longest_equal = 14;                    // of more entries long_rows() is as fast
 constexpr int wide_from = prefers_gather ? 16 : 256; // 48: 1.1 times as long for float
 
 constexpr int log2_of(std::size_t n) {
@@ -51,7 +52,7 @@ constexpr int log2_of(std::size_t n) {
 /// What loops would make of the lengths of a block's rows.
 struct length_counts {
   int changed = 0;      // rows unlike the one before
-  int stepped = 0;      // rows of another number of whole vectors than the one before
+  int stepped = 0;      // rows of another number of vectors than the one before
   int other = 0;        // rows unlike the middle one
   int steps = 0;        // vectors that sum_products() loads
   int step_changes = 0; // fours of another number of them than the ones before
@@ -74,11 +75,13 @@ HWY_INLINE length_counts count_lengths(O const* ptr, int rows) {
   auto const zero = hn::Zero(d);
   auto changed = zero, stepped = zero, other = zero, steps = zero, step_changes = zero, last = zero;
   auto const unlike = [&](auto a, auto b) HWY_ATTR { return hn::VecFromMask(d, hn::Ne(a, b)); };
+  auto const one = hn::Set(d, 1);
+  auto const whole = [&](auto n)
+                         HWY_ATTR { return hn::ShiftRight<in_row>(hn::Sub(hn::Max(n, one), one)); };
   for (int i = 0; i < rows; i += lanes) {
     auto const here = hn::Load(d, length + i), before = hn::LoadU(d, length + i - 1);
     changed = hn::Sub(changed, unlike(here, before));
-    stepped =
-        hn::Sub(stepped, unlike(hn::ShiftRight<in_row>(here), hn::ShiftRight<in_row>(before)));
+    stepped = hn::Sub(stepped, unlike(whole(here), whole(before)));
     other = hn::Sub(other, unlike(here, middle));
     auto most = hn::Max(here, hn::Shuffle2301(here));
     most = hn::Max(most, hn::Shuffle1032(most));
@@ -122,12 +125,12 @@ HWY_INLINE block_kind kind_of(O const* ptr, int rows, std::int64_t all_rows, boo
   if constexpr (!has_quads<V>) {
     return entries + 8 * rows < by_plain ? block_kind::wide : block_kind::plain;
   } else {
-    int const by_equal = ptr[rows / 2 + 1] - ptr[rows / 2] <= longest_known
-                             ? entries + 2 * rows + (guess + mispredicted) * c.other
+    int const by_equal = ptr[rows / 2 + 1] - ptr[rows / 2] <= longest_equal
+                             ? entries * 9 / 8 + rows + (guess + mispredicted) * c.other
                              : INT32_MAX;
     int const by_products = entries + 3 * rows + c.steps + guess * c.step_changes;
     int const by_long = // at least one vector per row
-        (entries > 5 * rows ? entries + 4 * rows : 9 * rows) + guess * c.stepped;
+        (entries > 4 * rows ? entries : 4 * rows) * 7 / 8 + rows * 9 / 2 + guess * c.stepped;
     if (by_equal <= by_plain && by_equal <= by_long && by_equal <= by_products)
       return block_kind::equal;
     if (by_products < by_plain && by_products < by_long && entries <= products_up_to * rows)
@@ -158,11 +161,10 @@ HWY_NOINLINE void run_equal(row_block<V, I, O> const& b, bool streaming) {
     TULLE_EQUAL(12)
     TULLE_EQUAL(13)
     TULLE_EQUAL(14)
-    TULLE_EQUAL(15)
 #undef TULLE_EQUAL
   }
 }
-static_assert(longest_known == 15);
+static_assert(longest_equal == 14);
 
 template <bool streaming, class V, class I, class O>
 HWY_INLINE void run_block(block_kind kind, row_block<V, I, O> const& b) {

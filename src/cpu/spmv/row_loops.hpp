@@ -96,8 +96,9 @@ HWY_INLINE V short_sum(V const* val, I const* col, V const* x, std::int64_t k, s
 /// columns are not fetched ahead.
 enum class reading { loads, gathers, run };
 
-/// The sum of the entries [k, end) of one row, in lanes: vectors in turn to two sums, the last one
-/// masked. It is computed even with no entry left, which is sooner than the branch is guessed.
+/// The sum of the entries [k, end) of one row, in lanes: vectors in turn to two sums, then the last
+/// one, whole or not, under a mask. With a mask for what whole vectors leave, also nothing, rows of
+/// 4 to 16 entries took 1.05 to 1.15 times as long.
 template <bool streaming, reading how, class D, class V, class I>
 HWY_INLINE hn::Vec<D> lane_sums_of(D d, V const* val, I const* col, V const* x, std::int64_t k,
                                    std::int64_t end, std::int64_t nnz) {
@@ -111,7 +112,7 @@ HWY_INLINE hn::Vec<D> lane_sums_of(D d, V const* val, I const* col, V const* x, 
   };
   auto s = hn::Zero(d);
   auto t = hn::Zero(d);
-  for (; k + 2 * lanes <= end; k += 2 * lanes) {
+  for (; k + 2 * lanes < end; k += 2 * lanes) {
     if constexpr (streaming) {
       prefetch_lines(val + k, 2 * lanes, prefetch_bytes);
       if constexpr (how != reading::run)
@@ -120,7 +121,7 @@ HWY_INLINE hn::Vec<D> lane_sums_of(D d, V const* val, I const* col, V const* x, 
     s = hn::MulAdd(hn::LoadU(d, val + k), gathered(k), s);
     t = hn::MulAdd(hn::LoadU(d, val + k + lanes), gathered(k + lanes), t);
   }
-  if (k + lanes <= end) {
+  if (k + lanes < end) {
     s = hn::MulAdd(hn::LoadU(d, val + k), gathered(k), s);
     k += lanes;
   }
@@ -128,6 +129,8 @@ HWY_INLINE hn::Vec<D> lane_sums_of(D d, V const* val, I const* col, V const* x, 
   if (k + lanes > nnz) // the arrays end with the row
     return hn::Add(s, first_lanes(d, hn::Set(d, short_sum(val, col, x, k, end)), 1));
   if constexpr (how == reading::run) { // x may end with it
+    if (k + lanes == end)
+      return hn::Add(s, hn::Mul(hn::LoadU(d, val + k), gathered(k)));
     HWY_ALIGN V rest[lanes] = {};
     for (int j = 0; k + j < end; ++j)
       rest[j] = val[k + j] * from[k + j];
@@ -227,7 +230,7 @@ HWY_INLINE void same_group(D d, row_block<V, I, O> const& b, int i) {
   auto const zero = hn::Zero(d);
   hn::Vec<D> s[4] = {zero, zero, zero, zero}, t[4] = {zero, zero, zero, zero};
   std::int64_t j = 0;
-  for (; j + 2 * lanes <= n; j += 2 * lanes) {
+  for (; j + 2 * lanes < n; j += 2 * lanes) {
     if constexpr (streaming) {
       prefetch_lines(val + g * j, g * 2 * lanes, prefetch_bytes);
       prefetch_lines(col + j, 2 * lanes, prefetch_bytes / 2);
@@ -238,7 +241,7 @@ HWY_INLINE void same_group(D d, row_block<V, I, O> const& b, int i) {
       t[r] = hn::MulAdd(hn::LoadU(d, val + r * n + j + lanes), x1, t[r]);
     }
   }
-  if (j + lanes <= n) {
+  if (j + lanes < n) {
     auto const x0 = x_of<gathers>(d, b.x, col + j);
     for (int r = 0; r < g; ++r)
       s[r] = hn::MulAdd(hn::LoadU(d, val + r * n + j), x0, s[r]);

@@ -14,6 +14,7 @@ constexpr int text_bytes = 192; // of plan_view::method
 /// Blocks of tile t, whose first whole row is i, are at(t, i) and those after it: block_rows rows
 /// each, the last one fewer. Lies in memory of the plan; all nullptr without one.
 struct rows_plan {
+  tile_start* starts = nullptr; // of each tile and of the end
   block_choice* blocks = nullptr;
   std::uint64_t (*related)[block_rows / 64] = nullptr;
   std::uint8_t* runs = nullptr; // of each tile
@@ -25,29 +26,20 @@ struct rows_plan {
   static std::size_t bytes(std::int64_t rows, std::int64_t tiles) {
     return static_cast<std::size_t>(blocks_of(rows, tiles)) *
                (sizeof *related + sizeof(block_choice)) +
-           static_cast<std::size_t>(tiles) + text_bytes;
+           static_cast<std::size_t>(tiles + 1) * sizeof *starts + static_cast<std::size_t>(tiles) +
+           text_bytes;
   }
   rows_plan() = default;
   rows_plan(void* memory, std::int64_t rows, std::int64_t tiles) {
     std::int64_t const n = blocks_of(rows, tiles);
-    related = static_cast<std::uint64_t(*)[block_rows / 64]>(memory);
+    starts = static_cast<tile_start*>(memory);
+    related = reinterpret_cast<std::uint64_t(*)[block_rows / 64]>(starts + tiles + 1);
     blocks = reinterpret_cast<block_choice*>(related + n);
     runs = reinterpret_cast<std::uint8_t*>(blocks + n);
     text = reinterpret_cast<char*>(runs + tiles);
   }
   static std::int64_t at(std::int64_t tile, std::int64_t i) { return i / block_rows + tile; }
 };
-
-/// The whole rows of a tile that begins within row `first` or with it.
-struct tile_rows {
-  std::int64_t first, last;
-};
-template <class O>
-tile_rows whole_rows_of(O const* ptr, std::int64_t rows, std::int64_t tile) {
-  std::int64_t const i = rows_before(ptr, rows, tile * tile_steps);
-  return {i + is_cut(ptr, rows, i, tile * tile_steps - i),
-          rows_before(ptr, rows, (tile + 1) * tile_steps)};
-}
 
 /// Whether the columns of each row's entries in [k, end) follow one another; row i has entry k.
 template <class I, class O>
@@ -63,20 +55,21 @@ bool are_runs(O const* ptr, I const* col, std::int64_t i, std::int64_t k, std::i
 
 /// Fills the plan.
 template <class V, class I, class O>
-void plan_rows(rows_plan const& plan, O const* ptr, I const* col, V const* val, std::int64_t rows,
-               std::int64_t nnz, std::int64_t tiles, int threads, bool from_memory) {
+void plan_rows(rows_plan const& plan, rows_layout<V> const& layout, O const* ptr, I const* col,
+               V const* val, std::int64_t rows, std::int64_t nnz, int threads, bool from_memory) {
   bool const far = is_far(ptr, col, rows);
-  parallel_each(tiles, 4, threads, [&](std::int64_t tile, int) {
-    tile_rows const whole = whole_rows_of(ptr, rows, tile);
-    std::int64_t const row = rows_before(ptr, rows, tile * tile_steps);
-    std::int64_t const next = rows_before(ptr, rows, (tile + 1) * tile_steps);
-    std::int64_t const k = tile * tile_steps - row, stop = (tile + 1) * tile_steps - next;
+  parallel_each(layout.tiles + 1, 4, threads, [&](std::int64_t tile, int) {
+    plan.starts[tile] = start_of(ptr, rows, tile * layout.steps);
+  });
+  parallel_each(layout.tiles, 4, threads, [&](std::int64_t tile, int) {
+    tile_start const from = plan.starts[tile], to = plan.starts[tile + 1];
+    std::int64_t const first = from.row + from.cut, last = to.row; // whole rows
     // Tiles of short rows are not read
-    plan.runs[tile] = whole.last - whole.first <= tile_steps / wide_from &&
-                      are_runs(ptr, col, row, k < nnz ? k : nnz, stop < nnz ? stop : nnz);
-    for (std::int64_t i = whole.first; i < whole.last; i += block_rows) {
-      std::int64_t const b = rows_plan::at(tile, whole.first) + (i - whole.first) / block_rows;
-      int const n = static_cast<int>(whole.last - i < block_rows ? whole.last - i : block_rows);
+    plan.runs[tile] = last - first <= layout.steps / wide_from &&
+                      are_runs(ptr, col, from.row, from.entry, to.row < rows ? to.entry : nnz);
+    for (std::int64_t i = first; i < last; i += block_rows) {
+      std::int64_t const b = rows_plan::at(tile, first) + (i - first) / block_rows;
+      int const n = static_cast<int>(last - i < block_rows ? last - i : block_rows);
       row_block<V, I, O> const block{ptr + i, n, col, val, nnz, nullptr, nullptr, V{}, V{}, true};
       block_kind const kind = kind_of<V>(block.ptr, n, rows, far);
       relation how = relation_of(block, kind, from_memory, plan.related[b]);
@@ -88,15 +81,13 @@ void plan_rows(rows_plan const& plan, O const* ptr, I const* col, V const* val, 
 }
 
 /// "rows: 299 of one length (all shifted), 12 by products"
-template <class O>
-void describe_rows(rows_plan const& plan, O const* ptr, std::int64_t rows, std::int64_t tiles) {
+inline void describe_rows(rows_plan const& plan, std::int64_t tiles) {
   std::int64_t blocks[block_kinds] = {}, same = 0, next = 0, runs = 0;
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    tile_rows const whole = whole_rows_of(ptr, rows, tile);
+    std::int64_t const first = plan.starts[tile].row + plan.starts[tile].cut;
     runs += plan.runs[tile];
-    for (std::int64_t i = whole.first; i < whole.last; i += block_rows) {
-      block_choice const& c =
-          plan.blocks[rows_plan::at(tile, whole.first) + (i - whole.first) / block_rows];
+    for (std::int64_t i = first; i < plan.starts[tile + 1].row; i += block_rows) {
+      block_choice const& c = plan.blocks[rows_plan::at(tile, first) + (i - first) / block_rows];
       ++blocks[static_cast<int>(c.kind)];
       same += c.how == relation::same;
       next += c.how == relation::next;

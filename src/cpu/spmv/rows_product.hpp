@@ -3,8 +3,8 @@
 // y = alpha*A*x + beta*y where the entries of each y are contiguous: csr, and the transpose of csc.
 //
 // Threads are dealt the tiles of row_tiles.hpp. The whole rows of a tile are taken in blocks, each
-// by the loop of row_loops.hpp that suits it; the rows that a tile cuts are wide ones. Blocks
-// depend on the matrix alone, and what a plan knows changes no bit.
+// by the loop of row_loops.hpp that suits it; the rows that a tile cuts are summed as wide ones.
+// Blocks depend on the matrix alone, and what a plan knows changes no bit.
 #pragma once
 #include "tulle/core/types.def"
 
@@ -37,19 +37,15 @@ struct rows_product {
     return wide_sum<streaming>(val, col, x, k, end, nnz, plan.runs && plan.runs[tile]);
   }
 
-  /// Whole rows from i on while they end before step `end` of the path, in blocks. Returns the
-  /// first row left.
-  std::int64_t whole_rows(std::int64_t tile, std::int64_t i, std::int64_t end) const {
-    std::int64_t b = rows_plan::at(tile, i);
-    for (bool is_last = false; !is_last; ++b) {
-      std::int64_t stop = i + block_rows;
-      if (stop > rows || static_cast<std::int64_t>(ptr[stop]) + stop - 1 >= end) {
-        stop = i + rows_before(ptr + i, rows - i < block_rows ? rows - i : block_rows, end - i);
-        is_last = true;
-      }
-      if (stop == i)
-        break;
-      int const n = static_cast<int>(stop - i);
+  /// The start of the tile after the one that begins at `from`.
+  tile_start after(tile_start const& from, std::int64_t tile, std::int64_t steps) const {
+    return plan.starts ? plan.starts[tile + 1] : start_of(ptr, rows, (tile + 1) * steps, from.row);
+  }
+
+  /// Whole rows [i, end) of a tile, in blocks.
+  void whole_rows(std::int64_t tile, std::int64_t i, std::int64_t end) const {
+    for (std::int64_t b = rows_plan::at(tile, i); i < end; ++b, i += block_rows) {
+      int const n = static_cast<int>(end - i < block_rows ? end - i : block_rows);
       row_block<V, I, O> block{ptr + i, n, col, val, nnz, x, y + i, alpha, beta, overwrite};
       block_kind kind;
       if (plan.blocks) {
@@ -61,9 +57,7 @@ struct rows_product {
         kind = kind_of<V>(ptr + i, n, rows, far);
       }
       run_block<streaming>(kind, block);
-      i = stop;
     }
-    return i;
   }
 };
 
@@ -76,7 +70,7 @@ void rows_loop(rows_product<streaming, V, I, O> const& a, plan_view const& p) {
   bool const overwrite = a.overwrite;
   rows_layout<V> const layout(rows, a.nnz, p.threads);
   if (layout.tiles <= 1) {
-    a.whole_rows(0, 0, tile_steps);
+    a.whole_rows(0, 0, rows);
     if (p.done)
       (*p.done)(0, rows);
     return;
@@ -86,17 +80,19 @@ void rows_loop(rows_product<streaming, V, I, O> const& a, plan_view const& p) {
   auto* const ends = reinterpret_cast<chunk_end<V>*>(work + layout.ends_at);
   chunk_queue queue(reinterpret_cast<share*>(work + layout.shares_at), p.threads, layout.chunks);
   parallel(p.threads, [&](int t) {
-    std::int64_t i = 0;
-    std::int64_t k = 0;
-    bool foreign = false; // another thread began the open row
-    bool is_open = false; // this thread began it, and `sum` is its sum so far
-    V sum{};
+    tile_start at{};       // where the next tile begins
+    bool is_open = false;  // this thread began the row that is cut there
+    V sum{};               // of that row so far
     std::int64_t told = 0; // rows before it are done, or done by another thread
     auto const tell = [&] {
-      if (p.done && told < i) {
-        (*p.done)(told, i);
-        told = i;
+      if (p.done && told < at.row) {
+        (*p.done)(told, at.row);
+        told = at.row;
       }
+    };
+    auto const leave = [&](std::int64_t chunk) {
+      ends[chunk].row = is_open ? at.row : -1;
+      ends[chunk].sum = sum;
     };
     std::int64_t previous = -2;
     for (std::int64_t chunk; (chunk = queue.take(t)) >= 0; previous = chunk) {
@@ -104,43 +100,33 @@ void rows_loop(rows_product<streaming, V, I, O> const& a, plan_view const& p) {
       std::int64_t const last = layout.first_tile(chunk + 1);
       ends[chunk].fresh = chunk != previous + 1;
       if (ends[chunk].fresh) {
-        if (previous >= 0) {
-          ends[previous].row = is_open ? i : -1;
-          ends[previous].sum = sum;
-        }
-        i = rows_before(ptr, rows, first * tile_steps);
-        k = first * tile_steps - i;
-        foreign = is_cut(ptr, rows, i, k);
+        if (previous >= 0)
+          leave(previous);
+        at = a.plan.starts ? a.plan.starts[first] : start_of(ptr, rows, first * layout.steps);
         is_open = false;
-        told = i + foreign;
+        told = at.row + at.cut;
       }
       for (std::int64_t tile = first; tile < last; ++tile) {
-        std::int64_t const end = (tile + 1) * tile_steps; // of the path
-        // The row that was open, up to its end or the tile's end.
-        if (foreign || is_open) {
-          std::int64_t const row_end = ptr[i + 1];
-          bool const done = row_end + i < end;
-          std::int64_t const stop = done ? row_end : end - i;
-          V const piece = a.piece(tile, k, stop);
-          k = stop;
-          if (foreign)
-            head[tile] = piece;
+        tile_start const from = at;
+        at = a.after(from, tile, layout.steps);
+        std::int64_t i = from.row;
+        if (from.cut) { // the row that was open, up to its end or the tile's end
+          bool const done = at.row > i;
+          V const piece = a.piece(tile, from.entry, done ? ptr[i + 1] : at.entry);
+          if (!is_open)
+            head[tile] = piece; // another thread began it
           else
             sum = sum + piece;
           if (!done)
             continue;
-          if (!foreign)
+          if (is_open)
             update(y + i, alpha, sum, beta, overwrite);
-          foreign = is_open = false;
+          is_open = false;
           ++i;
         }
-        i = a.whole_rows(tile, i, end);
-        if (i < rows)
-          k = ptr[i];
-        // The row that this tile's end cuts.
-        if (i < rows && k < end - i) {
-          sum = a.piece(tile, k, end - i);
-          k = end - i;
+        a.whole_rows(tile, i, at.row);
+        if (at.cut) {
+          sum = a.piece(tile, ptr[at.row], at.entry);
           is_open = true;
         }
         if ((tile + 1) % tiles_told == 0)
@@ -148,10 +134,8 @@ void rows_loop(rows_product<streaming, V, I, O> const& a, plan_view const& p) {
       }
       tell();
     }
-    if (previous >= 0) {
-      ends[previous].row = is_open ? i : -1;
-      ends[previous].sum = sum;
-    }
+    if (previous >= 0)
+      leave(previous);
   });
 
   join_seams(layout, head, ends, alpha, ptr, rows, beta, y, overwrite, p);
@@ -200,9 +184,9 @@ void fill_rows(O const* ptr, I const* col, V const* val, std::int64_t rows, std:
   if (p.info[0] == 0)
     return;
   rows_plan const plan = plan_of<V>(rows, nnz, p);
-  std::int64_t const tiles = rows_layout<plain<V>>(rows, nnz, p.threads).tiles;
-  plan_rows(plan, ptr, col, as_plain(val), rows, nnz, tiles, p.threads, p.from_memory);
-  describe_rows(plan, ptr, rows, tiles);
+  rows_layout<plain<V>> const layout(rows, nnz, p.threads);
+  plan_rows(plan, layout, ptr, col, as_plain(val), rows, nnz, p.threads, p.from_memory);
+  describe_rows(plan, layout.tiles);
   p.method = plan.text;
 }
 
