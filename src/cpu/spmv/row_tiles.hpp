@@ -77,7 +77,7 @@ struct rows_layout {
   std::size_t bytes;
 
   rows_layout(std::int64_t rows, std::int64_t nnz, int threads)
-      : steps(steps_of(rows + nnz)), tiles((rows + nnz + steps - 1) / steps),
+      : steps(steps_of(rows + nnz)), tiles(tiles_of(rows + nnz, steps)),
         chunks(tiles < threads * chunks_per_thread ? tiles : threads * chunks_per_thread) {
     ends_at = after(static_cast<std::size_t>(tiles) * sizeof(V));
     shares_at = ends_at + after(static_cast<std::size_t>(chunks) * sizeof(chunk_end<V>));
@@ -89,6 +89,10 @@ struct rows_layout {
       return tile_steps;
     std::int64_t const even = (path / fewest_tiles + 127) / 128 * 128;
     return even > least_tile_steps ? even : least_tile_steps;
+  }
+  // Small matrices are multiplied in less time than a division takes.
+  static std::int64_t tiles_of(std::int64_t path, std::int64_t steps) {
+    return path <= tile_steps ? path > 0 : (path + steps - 1) / steps;
   }
   std::int64_t first_tile(std::int64_t chunk) const { return tiles * chunk / chunks; }
 };
