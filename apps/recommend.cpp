@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // tulle recommend: the layout that suits a matrix, and what else was looked at.
+#include "tulle/choose/features.hpp"
 #include "tulle/op/optimize.hpp"
 
 #include "apps/command.hpp"
@@ -20,6 +21,25 @@ struct recommend_options {
   json_output json;
 };
 
+json of_features(features const& f) {
+  return {{"rows", f.rows},
+          {"cols", f.cols},
+          {"nnz", f.nnz},
+          {"value_bytes", f.value_bytes},
+          {"row_length", f.row_length},
+          {"empty_rows", f.empty_rows},
+          {"changed_rows", f.changed_rows},
+          {"stepped_rows", f.stepped_rows},
+          {"far_entries", f.far_entries},
+          {"distant_entries", f.distant_entries},
+          {"sliced_fill", f.sliced_fill},
+          {"shifted", f.shifted},
+          {"same_columns", f.same_columns},
+          {"diagonals", f.diagonals},
+          {"diagonal_fill", f.diagonal_fill},
+          {"repeated_values", f.repeated_values}};
+}
+
 void run(recommend_options const& o) {
   loaded const in = load(o.matrix);
   progress shown("looking at " + in.name);
@@ -38,6 +58,7 @@ void run(recommend_options const& o) {
                   {"type", name(in.matrix.type())},
                   {"calls", o.calls},
                   {"layout", name(all.front().layout)},
+                  {"features", of_features(look_at(in.matrix.ref()))},
                   {"considered", list}});
   }
   if (o.json.alone())

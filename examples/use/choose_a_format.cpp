@@ -20,6 +20,12 @@ int main() {
   tulle::spmv(1.0, best, x, 0.0, y);
   // [/optimize]
 
+  // [features]
+  tulle::features const f = tulle::look_at(a);
+  std::printf("%.1f entries per row; %.0f %% of the entries lie far from the ones before\n",
+              f.row_length, 100 * f.far_entries);
+  // [/features]
+
   // [among]
   auto picked = tulle::optimize(
       a,

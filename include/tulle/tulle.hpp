@@ -2,6 +2,7 @@
 
 /// Everything a user may want.
 #pragma once
+#include "tulle/choose/features.hpp"
 #include "tulle/core/any_matrix.hpp"
 #include "tulle/core/device.hpp"
 #include "tulle/core/device_matrix.hpp"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Products of sparse matrices with vectors are bound by bytes, so bytes decide: those of the layout
-// and of x and y, divided by the part of the memory bound that the layout's kernel was seen to
-// reach, where x is read in order and where it is not.
+// What a matrix looks like foretells the time of a product in each layout: src/choose/model.cpp.
+// Where one triangle is stored, and for recommend(), stretches of rows are converted for the bytes.
 #include "tulle/op/optimize.hpp"
 
 #include "tulle/core/error.hpp"
 #include "tulle/format/bcsr.hpp"
 #include "tulle/format/dia.hpp"
 
+#include "choose/features.hpp"
+#include "choose/model.hpp"
 #include "core/format_table.hpp"
 #include "core/short_offsets.hpp"
 #include "format/detail/bcsr_build.hpp"
@@ -33,80 +34,12 @@ namespace {
 constexpr std::size_t sample_entries = 400'000;
 constexpr std::size_t sample_stretches = 8;
 
-// What a kernel was seen to reach of the bound by its own bytes, where x is read in order or
-// nearly (the mean of poisson2d5:4000 and poisson3d27:160; of coo and csc poisson3d27:100, of
-// panels fem and lattice, of scsr all four, since it is slower than csr on the latter two), and
-// where it is not (rmat:18:16; of scsr lattice; of ell, which refuses rmat, a guess). Double,
-// 32-bit indices, two threads of Zen 4. dia's `far`, panels and scsr are from another run, the
-// latter two scaled by what csr or cmrs had in both; so is the jds family, from poisson2d5:1000,
-// fem:60000 and rmat:17:16, the bicrs family, from banded, poisson2d5:1000 and rmat:17:16 on one
-// thread, and csr_adaptive, brc, acsr, scoo, bcoo and bccoo, from poisson2d5:2000, fem:60000 and
-// rmat:18:16, the last three scaled by what csr had, as is csr_pool, from poisson2d5:2000,
-// poisson3d27:100 and rmat:18:16 on one thread. Conversion, in products of csr, is a guess: on
-// fem:60000, best of a loop, csr5 2.8, sell 5.6, bcsr 7.7, hyb 8.9, cmrs 9.8; medians of a
-// benchmark, which come to twice that, csc 13, ell 23, dia 31, scsr 33.
-struct experience {
-  double near;
-  double far;
-  double convert;
-};
-
-/// By name: formats of the literature shelf need not be built.
-constexpr std::pair<std::string_view, experience> experiences[] = {
-    {"coo", {.95, .30, 2}},      {"csr", {.92, .44, 0}},       {"csc", {.86, .36, 8}},
-    {"csr5", {.87, .42, 3}},     {"sell", {.94, .47, 6}},      {"dia", {.98, .24, 20}},
-    {"ell", {.86, .40, 10}},     {"hyb", {.83, .45, 10}},      {"bcsr", {.90, .46, 10}},
-    {"bsell", {.80, .40, 15}},   {"cmrs", {.87, .58, 10}},     {"panels", {.75, .73, 40}},
-    {"scsr", {.47, .20, 40}},    {"jds", {.74, .57, 10}},      {"jds_csr", {.74, .50, 10}},
-    {"jds_ell", {.70, .44, 10}}, {"bicrs", {.60, .27, 10}},    {"cbicrs", {.48, .16, 15}},
-    {"vbicrs", {.71, .42, 20}},  {"acsr", {.55, .27, 5}},      {"csr_adaptive", {.78, .38, 5}},
-    {"brc", {.68, .41, 8}},      {"scoo", {.60, .60, 15}},     {"bcoo", {.70, .46, 10}},
-    {"bccoo", {.64, .31, 10}},   {"csr_pool", {.92, .44, 10}},
-};
-
-experience experience_of(format f) {
-  for (auto const& [known, e] : experiences)
-    if (known == name(f))
-      return e;
-  return {.9, .4, 15};
-}
-
-// Caches of the machine that all this was seen on. What they hold comes faster than a kernel of one
-// triangle can take it.
+// Caches of the machine that the model was fitted on. What they hold comes faster than a kernel of
+// one triangle can take it.
 constexpr double last_cache = 32 << 20;
-// There bytes tell less, and least for shared stretches, each of which takes time of its own: by
-// bytes alone, Franz6 took 2.4 times as long in dia:shared=true (foretold .79), powersim 1.9 (.82),
-// basker_matrix1 1.5 (.81), but jnlbrng1 .42 (.31) and szdMat .57 (.45); mdual 1.6 in cmrs (.85).
-constexpr double cached_margin = 1.2, cached_margin_of_shared = 1.5;
-
-// The same of one triangle, from docs/lab/2026-11-17-spmv-cpu.md and another run: dia on the two
-// grids, bcsr of blocks on fem and banded:2000000:4, .82 and .51, sell on poisson2d5:1000. Blocks
-// of one entry are scsr under another name. Where the last cache has room for both triangles
-// (lattice, banded:100000:4) one triangle in dia takes 1.3 to 3 times as long as both: 1.5 times
-// here, and bcsr alike. `far` is half of what both triangles reach, a guess.
-experience experience_of_triangle(format f, int block_side, bool is_cached) {
-  switch (f) {
-  case format::dia:
-    return {is_cached ? .44 : .81, .12, 30};
-  case format::bcsr:
-    return block_side == 1 ? experience_of(format::scsr)
-                           : experience{is_cached ? .36 : .67, .23, 20};
-  case format::sell:
-    return {.30, .20, 15};
-  default:
-    return experience_of(f);
-  }
-}
-
-// Where the share of entries far from those before lies between these, so does what is reached.
-// Shares: poisson3d27 .04, fem .07, poisson2d5 .08, lattice .10, circuit .26, rmat 18 .80, lp .98.
-constexpr double near_share = .1;
-constexpr double far_share = .8;
-
-double reached(experience const& e, double share) {
-  double const far = std::clamp((share - near_share) / (far_share - near_share), 0., 1.);
-  return e.near + (e.far - e.near) * far;
-}
+// A layout is converted where that pays by at least this share of all calls: what is foretold is
+// off by a fifth.
+constexpr double least_gain = .03;
 
 /// f(first row, last row) of each stretch of the sample.
 template <class V, class I, class O, class F>
@@ -222,7 +155,7 @@ bool rests_on_values(layout const& l) {
 
 struct foretold {
   double bytes;
-  experience seen;
+  bool has_blocks; // of more than one entry, where the layout is bcsr
 };
 
 /// The same for a layout of one triangle. A stretch of rows has no such layout, but its lower
@@ -241,12 +174,8 @@ foretold foretell_triangle(csr_view<V, I, O> const& a, layout const& l, triangle
     for (char const* const name : {"rows=", "cols="})
       t.add(name + std::to_string(side));
   }
-  auto const with = [&](double bytes) -> foretold {
-    double const both = 2 * bytes + 2. * sizeof(V) * static_cast<double>(a.rows);
-    return {bytes, experience_of_triangle(l.format, side, both <= last_cache)};
-  };
   if (static_cast<std::size_t>(a.nnz) <= sample_entries)
-    return with(static_cast<double>(convert(matrix_ref(a), l, where).bytes()));
+    return {static_cast<double>(convert(matrix_ref(a), l, where).bytes()), side > 1};
   double bytes = 0, hub = 0, rows = 0, diagonal = 0;
   for_each_stretch(a, [&](std::size_t first, std::size_t last) {
     csr_view<V, I, O> const some(unchecked, static_cast<I>(last - first), a.cols,
@@ -270,7 +199,7 @@ foretold foretell_triangle(csr_view<V, I, O> const& a, layout const& l, triangle
     bytes = hub;
     side = 1;
   }
-  return with(hub == 0 ? 0 : bytes / hub * csr_bytes);
+  return {hub == 0 ? 0 : bytes / hub * csr_bytes, side > 1};
 }
 
 /// Whether a layout that failed so is left out, instead of all of them; `ran_out` becomes true
@@ -281,9 +210,22 @@ bool takes_no_part(error const& e, cpu const& where, bool& ran_out) {
   return e.code() == errc::unsupported || e.code() == errc::overflow || does_not_fit;
 }
 
+/// What is left where no conversion pays.
+template <class V, class I, class O>
+std::vector<candidate> only_csr(csr_view<V, I, O> const& a, std::vector<layout> const& among,
+                                double calls) {
+  std::vector<candidate> all;
+  all.push_back({format::csr, static_cast<double>(detail::bytes_of(a)), 1, 0, calls, ""});
+  for (layout const& l : among)
+    if (l.format != format::csr)
+      all.push_back({l, 0, 0, 0, 0, "so few products pay for no conversion"});
+  return all;
+}
+
+/// explains: all bytes are foretold, also those that decide nothing.
 template <class V, class I, class O>
 std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_options const& o,
-                                       cpu const& policy, bool& ran_out) {
+                                       cpu const& policy, bool explains, bool& ran_out) {
   detail::limited const space("optimize", policy);
   cpu where = space.counted();
   where.workspace_limit = policy.workspace_limit; // so that a layout that passes it is left out
@@ -294,37 +236,54 @@ std::vector<candidate> recommend_typed(csr_view<V, I, O> const& a, optimize_opti
     for (format const f : {format::dia, format::bcsr}) // where one triangle saves time
       among.emplace_back(f, "symmetric=true");
   }
+  if (!explains && o.among.empty() && o.calls < choose::cheapest_conversion)
+    return only_csr(a, among, o.calls);
+  features const seen = choose::look_at_csr(a, where);
   [[maybe_unused]] symmetry twins(a, where);
-  auto const look_at = [&](layout const& l) -> foretold {
-    if (l.format == format::csr)
-      return {static_cast<double>(detail::bytes_of(a)), experience_of(l.format)};
+  auto const csr_bytes = static_cast<double>(detail::bytes_of(a));
+  double const vectors =
+      static_cast<double>(sizeof(V)) * (static_cast<double>(a.rows) + static_cast<double>(a.cols));
+  bool const is_cached = csr_bytes + vectors <= last_cache;
+  auto const foretell_call = [&](candidate& c) {
+    layout const& l = c.layout;
+    c.call = choose::product_of(l.format, seen);
+    if (l.format == format::csr && l.options.empty()) {
+      c.bytes = csr_bytes;
+      return;
+    }
     if (o.values_change && rests_on_values(l))
       fail(errc::unsupported, "%s: rests on equal values, which will change", name(l.format));
+    if (is_shared_dia(l))
+      c.call *= choose::has_repeated_values(seen) ? .85 : 1.5;
     if constexpr (std::is_floating_point_v<V>) // others have no such layouts
       if (triangle_layout const t(l); t.is_one) {
         csr_view<V, I, O> const none;
         convert(matrix_ref(none), l, where); // whether there is such a layout at all
-        return foretell_triangle(twins.checked(name(l.format)), l, t, where);
+        c.call *= choose::triangle_of(l.format, is_cached);
+        // In a cache one triangle is slower, and without diagonals or blocks both are slow.
+        if (!explains && among.size() > 1 && (is_cached || c.call > 1.5))
+          return;
+        foretold const f = foretell_triangle(twins.checked(name(l.format)), l, t, where);
+        layout const both(l.format == format::scsr ? format::csr : l.format);
+        bool const has_both = l.format != format::bcsr || f.has_blocks;
+        double const bytes =
+            !has_both || both.format == format::csr ? csr_bytes : foretell(a, both, where);
+        c.bytes = f.bytes;
+        c.call *= (f.bytes + vectors) / (bytes + vectors);
+        if (!has_both) // scsr under another name
+          c.call = choose::product_of(format::scsr, seen);
+        return;
       }
-    return {foretell(a, l, where), experience_of(l.format)};
+    if (explains)
+      c.bytes = foretell(a, l, where);
   };
-  double const vectors =
-      static_cast<double>(sizeof(V)) * (static_cast<double>(a.rows) + static_cast<double>(a.cols));
-  double const share = detail::far_share(a.col, static_cast<std::size_t>(a.nnz));
-  double const hub = (static_cast<double>(detail::bytes_of(a)) + vectors) /
-                     reached(experience_of(format::csr), share);
-  bool const is_cached = static_cast<double>(detail::bytes_of(a)) + vectors <= last_cache;
   std::vector<candidate> all;
   for (layout const& l : among) {
     candidate c{l, 0, 0, 0, 0, ""};
     try {
-      foretold const f = look_at(l);
-      c.bytes = f.bytes;
-      c.call = hub == 0 ? 1 : (c.bytes + vectors) / reached(f.seen, share) / hub;
-      if (is_cached && l.format != format::csr)
-        c.call *= is_shared_dia(l) ? cached_margin_of_shared : cached_margin;
-      c.convert = f.seen.convert;
-      c.total = c.convert + o.calls * c.call;
+      foretell_call(c);
+      c.convert = choose::conversion_of(l.format);
+      c.total = c.convert + o.calls * c.call * (l.format == format::csr ? 1 : 1 + least_gain);
     } catch (error const& e) {
       if (!takes_no_part(e, where, ran_out))
         throw;
@@ -365,7 +324,7 @@ auto with_hub(matrix_ref a, cpu const& where, F&& f) {
 std::vector<candidate> recommend(matrix_ref a, optimize_options const& o, cpu const& where) {
   bool ran_out = false;
   return with_hub(a, where, [&](auto const& csr, cpu const& rest) {
-    return recommend_typed(csr, o, rest, ran_out);
+    return recommend_typed(csr, o, rest, true, ran_out);
   });
 }
 
@@ -373,11 +332,12 @@ optimized optimize(matrix_ref a, optimize_options const& o, cpu const& where) {
   detail::stoppable const here;
   return with_hub(a, where, [&](auto const& csr, cpu const& rest) {
     bool ran_out = false;
-    std::vector<candidate> all = recommend_typed(csr, o, rest, ran_out);
+    std::vector<candidate> all = recommend_typed(csr, o, rest, false, ran_out);
     // What a sample took may still be too large as a whole: the next best then.
     for (auto c = all.begin(); c != all.end() && c->remark.empty(); ++c)
       try {
         any_matrix made = convert(matrix_ref(csr), c->layout, rest);
+        c->bytes = static_cast<double>(made.bytes());
         std::rotate(all.begin(), c, c + 1);
         return optimized(std::move(made), std::move(all));
       } catch (error const& e) {
@@ -396,15 +356,18 @@ std::string optimized::why() const {
   std::string text;
   char line[160];
   for (candidate const& c : considered_) {
-    if (c.remark.empty())
-      std::snprintf(line, sizeof line,
-                    "%-19s %8.1f MB, product %5.2f of csr's, conversion %.0f products\n",
-                    name(c.layout).c_str(), c.bytes / 1e6, c.call, c.convert);
-    else
-      std::snprintf(line, sizeof line, "%-19s ", name(c.layout).c_str());
+    std::snprintf(line, sizeof line, "%-19s ", name(c.layout).c_str());
     text += line;
-    if (!c.remark.empty())
-      text += c.remark + "\n";
+    if (c.remark.empty()) {
+      std::snprintf(line, sizeof line, "product %5.2f of csr's, conversion %.0f products", c.call,
+                    c.convert);
+      text += line;
+      if (c.bytes > 0) {
+        std::snprintf(line, sizeof line, ", %.1f MB", c.bytes / 1e6);
+        text += line;
+      }
+    }
+    text += c.remark + "\n";
   }
   return text;
 }

@@ -103,7 +103,7 @@ TEST(panels, columns_go_by_their_entries) {
 // A few columns that every row has, and others at random: those few go first, unless told not to.
 TEST(panels, hot_columns_are_found) {
   std::size_t const rows = 20000;
-  csr<double> a(unchecked, 20000, 20000, ints(rows + 1), ints(4 * rows), doubles(4 * rows, 1.0));
+  csr<double> a(unchecked, 20000, 1 << 20, ints(rows + 1), ints(4 * rows), doubles(4 * rows, 1.0));
   for (std::size_t i = 0; i < rows; ++i) {
     auto const hot = static_cast<std::int32_t>(i % 5);
     a.row_ptr[i] = static_cast<std::int32_t>(4 * i);

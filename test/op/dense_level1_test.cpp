@@ -196,13 +196,12 @@ TEST(dense_level1_refuses, what_does_not_fit) {
         fails_with(errc::bad_structure, {"dot", "y is null", "5"}, [&] { dot(w, x, none); }));
     EXPECT_TRUE(fails_with(errc::bad_structure, {"axpy", "x is null", "5"},
                            [&] { axpy(w, 1.0, none, none); }));
-    for (auto const& [name, norm] :
-         {std::pair<char const*, double (*)(where const&, vector_view<double> const&)>{
-              "norm1", &norm1<vector_view<double>>},
-          {"norm2", &norm2<vector_view<double>>},
-          {"norm_inf", &norm_inf<vector_view<double>>}})
-      EXPECT_TRUE(
-          fails_with(errc::bad_structure, {name, "x is null", "5"}, [&] { norm(w, none); }));
+    EXPECT_TRUE(
+        fails_with(errc::bad_structure, {"norm1", "x is null", "5"}, [&] { norm1(w, none); }));
+    EXPECT_TRUE(
+        fails_with(errc::bad_structure, {"norm2", "x is null", "5"}, [&] { norm2(w, none); }));
+    EXPECT_TRUE(fails_with(errc::bad_structure, {"norm_inf", "x is null", "5"},
+                           [&] { norm_inf(w, none); }));
   }
   where w;
   w.backend = backend::cuda;

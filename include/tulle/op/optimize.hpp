@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The layout that suits a matrix, by the bytes a product must move.
+/// The layout that suits a matrix, by what it looks like.
 ///
 ///     auto best = tulle::optimize(a, {.calls = 500});       // picked and converted
 ///     tulle::spmv(1.0, best, x, 0.0, y);
 ///     std::puts(best.why().c_str());                        // what was considered, and why not
 ///
-/// Samples of rows are converted to every candidate and their bytes counted; a small matrix is
-/// converted whole. A candidate costs its conversion once and its bytes in each call. A
+/// A few stretches of rows are read (see choose/features.hpp), and a model fitted to measured times
+/// foretells the product in each layout. A candidate costs its conversion once and a product in
+/// each call. The choice takes about a quarter of a millisecond; only layouts of one triangle,
+/// which are considered where the matrix does not fit the caches, are looked at longer. It depends
+/// on the matrix and the options alone, so the same matrix gets the same layout in every run. A
 /// workspace_limit bounds all bytes alive at once, the result's included, as in convert(); layouts
 /// that would exceed it are left out.
 #pragma once
@@ -32,7 +35,7 @@ struct optimize_options {
 /// One layout that was considered. Costs are in products of csr.
 struct candidate {
   tulle::layout layout;
-  double bytes = 0;   ///< of the whole matrix, estimated; 0 if left out
+  double bytes = 0;   ///< of the whole matrix: the chosen one's, or estimated; 0 if not looked at
   double call = 0;    ///< one product
   double convert = 0; ///< conversion, once
   double total = 0;   ///< for all calls
@@ -53,7 +56,8 @@ private:
   std::vector<candidate> considered_;
 };
 
-/// What optimize() would pick, without converting all of a.
+/// What optimize() would pick, with the bytes of all candidates, for which samples of rows are
+/// converted: this takes hundreds of products.
 std::vector<candidate> recommend(matrix_ref a, optimize_options const& o = {},
                                  cpu const& where = {});
 /// a in the best layout. Offsets wider than the indices become as narrow, if they fit.
