@@ -46,8 +46,10 @@ constexpr i64 listed_products = 64;
 constexpr i64 products_a_block = 8;
 // The entries of A's row, or of the rows after it, whose rows of B are prefetched.
 constexpr i64 prefetched = 12;
-// With fewer entries B is in the cache, and prefetching its rows only costs time.
-constexpr i64 large_b = 1 << 15;
+// With fewer entries prefetching the rows of B only costs time. ms of one thread of Zen 5 to count
+// and to fill on a known pattern, with 2^15 and 2^19: szdMat (240K entries) 5.25 + 3.54, 4.92
+// + 3.36; basker_matrix1 3.80 + 2.78, 3.60 + 2.59; 4elt, with 2^17, 1.44 + 0.73, 1.37 + 0.67.
+constexpr i64 large_b = 1 << 19;
 // With more rows their places in B are prefetched, too. mdual (258K rows) on a known pattern, ms of
 // one thread: 14.9, without 16.1.
 constexpr i64 many_rows = 1 << 17;
