@@ -106,6 +106,12 @@ public:
       at += sort(start_[r], n_[r], to);
       ends[r] = at;
     }
+    if (c.t.all.products > products_in_cache) { // the next rows will fill about as much
+      for (i64 q = 0; q < at; q += line / i64{sizeof(V)})
+        __builtin_prefetch(val + at + q, 1);
+      for (i64 q = 0; col && q < at; q += line / i64{sizeof(I)})
+        __builtin_prefetch(col + at + q, 1);
+    }
     at = 0;
     for (int r = 0; r < rows; ++r) {
       add(start_[r], n_[r], val + at);
@@ -115,6 +121,10 @@ public:
 
 private:
   static constexpr int lanes = lanes_of<key>;
+  static constexpr i64 line = 64; // bytes
+  // With more products what is written is not in the cache and is prefetched. mdual, ms of one
+  // thread of Zen 5 to count: with 11.9, without 14.4; three others alike, and smaller ones slower.
+  static constexpr i64 products_in_cache = 1 << 20;
 
   /// Keys and products of a row.
   template <class C>
