@@ -16,7 +16,9 @@ enum class row_kind : std::uint8_t {
   copy,    // one row of B
   tiny,    // a sorting network
   program, // tiny, and the row before it moved by one column
-  scatter, // an accumulator as wide as B
+  few,     // a sorting network, too: rows of any length
+  listed,  // an accumulator as wide as B, and a list of columns that is sorted
+  scatter, // an accumulator as wide as B, and flags
   dense,
   follows, // dense, and A's row has the columns of the row before it
   split,   // dense, its columns dealt to all threads
@@ -26,11 +28,12 @@ enum class row_kind : std::uint8_t {
   merge,
 };
 inline constexpr std::int64_t kept_padding = 64;
-inline constexpr int row_kinds = 12;
+inline constexpr int row_kinds = 14;
 
 constexpr char const* name(row_kind k) {
-  constexpr char const* names[] = {"empty",         "copy",  "tiny", "program", "scatter", "dense",
-                                   "dense grouped", "split", "hash", "esc",     "heap",    "merge"};
+  constexpr char const* names[] = {"empty",  "copy",    "tiny",  "program",       "few",
+                                   "listed", "scatter", "dense", "dense grouped", "split",
+                                   "hash",   "esc",     "heap",  "merge"};
   return names[static_cast<std::size_t>(k)];
 }
 

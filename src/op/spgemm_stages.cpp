@@ -153,8 +153,8 @@ std::size_t spgemm_stages::least_scratch_bytes() const {
   if (!has_turns())
     return scratch_bytes_;
   bool any = false;
-  for (row_kind const k :
-       {row_kind::scatter, row_kind::dense, row_kind::follows, row_kind::hash, row_kind::esc})
+  for (row_kind const k : {row_kind::few, row_kind::listed, row_kind::scatter, row_kind::dense,
+                           row_kind::follows, row_kind::hash, row_kind::esc})
     any = any || task_.all.rows[static_cast<int>(k)] > 0;
   return kernel_.scratch(empty_task(any ? 64 : 0));
 }

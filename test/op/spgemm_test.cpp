@@ -231,6 +231,59 @@ TEST_P(multiplies, rows_far_apart_as_the_reference_does) {
   });
 }
 
+/// Rows of `length` entries at a distance of `step` columns, each a bit after the one before.
+csr<double> comb(std::int32_t rows, std::int32_t cols, std::int32_t length, std::int32_t step) {
+  std::vector<std::int32_t> ptr{0}, col;
+  for (std::int32_t i = 0; i < rows; ++i) {
+    std::int32_t const n = i % 13 == 5 ? 0 : i % 7 == 3 ? 1 : length - i % 3;
+    for (std::int32_t k = 0; k < n; ++k)
+      col.push_back((i * cols / rows / 2) + k * step);
+    ptr.push_back(static_cast<std::int32_t>(col.size()));
+  }
+  std::vector<double> const val(col.size(), 1);
+  return rough(
+      {rows, cols, {ptr.data(), ptr.size()}, {col.data(), col.size()}, {val.data(), val.size()}});
+}
+
+TEST_P(multiplies, rows_of_few_products_as_the_reference_does) {
+  auto const type = static_cast<type_tag>(GetParam());
+  visit(type, [&](auto types) {
+    using T = decltype(types);
+    using owner = csr<typename T::value, typename T::index, typename T::offset>;
+    for (std::int32_t const n : {2, 3, 4, 5, 6, 8, 9, 12}) // of A's and of B's rows
+      for (std::int32_t const m : {1, 3, 5, 8, 9, 16, 21}) {
+        std::string const what = std::to_string(n) + " rows of " + std::to_string(m);
+        any_matrix const of_a = as_type(comb(300, 200, n, 5), type),
+                         of_b = as_type(comb(200, 900, m, 3), type);
+        owner const &a = *of_a.get_if<owner>(), &b = *of_b.get_if<owner>();
+        owner const expected = spgemm(reference{}, a, b);
+        EXPECT_EQ(spgemm(cpu{.threads = 1}, a, b), expected) << what;
+        EXPECT_EQ(spgemm(cpu{.threads = 3}, a, b), expected) << what;
+        spgemm_plan plan(cpu{.threads = 2}, a, b);
+        EXPECT_EQ(plan.result<owner>(), expected) << what;
+        EXPECT_EQ(spgemm(plan, a, b), expected) << what;
+        // Nothing is kept: rows are counted, then filled in.
+        spgemm_plan const tight(cpu{.threads = 2, .workspace_limit = plan.bytes()}, a, b);
+        EXPECT_EQ(tight.result<owner>(), expected) << what;
+      }
+  });
+}
+
+TEST(spgemm, of_products_that_are_minus_zero_has_each_column_once) {
+  for (std::int32_t const n : {3, 4, 5, 6}) { // 9 n products a row
+    csr<double> a = comb(300, 200, n, 5), b = comb(200, 900, 9, 1);
+    for (double& v : a.val)
+      v = 1;
+    for (std::size_t k = 0; k < b.val.size(); ++k)
+      b.val[k] = k % 3 == 0 ? 1 : -0.0;
+    csr<double> const expected = spgemm(reference{}, a, b);
+    csr<double> const c = spgemm(cpu{}, a, b);
+    EXPECT_TRUE(same_arrays(borrowed(c), expected.view())) << n;
+    for (std::size_t k = 0; k < c.val.size(); ++k)
+      ASSERT_EQ(std::signbit(c.val[k]), std::signbit(expected.val[k])) << n;
+  }
+}
+
 TEST(spgemm, of_large_matrices_is_as_the_reference_does) {
   csr<double> const& a = elephant();
   csr<double> const b = factor_for(a, 30000, 3);

@@ -10,6 +10,8 @@
 // An entry's products are multiplied, rounded and added one after another in the order of A's row,
 // so the bits depend neither on the method nor on the number of threads nor on the instruction set.
 #include "cpu/spgemm/dense.hpp"
+#include "cpu/spgemm/few.hpp"
+#include "cpu/spgemm/listed.hpp"
 #include "cpu/spgemm/lists.hpp"
 #include "cpu/spgemm/scatter.hpp"
 #include "cpu/spgemm/tiny.hpp"
@@ -73,6 +75,10 @@ struct spgemm_csr {
   /// Whether row i is computed by itself, so that counting may keep what it finds.
   static bool is_alone(product<V, I, O> const& c, row_kind kind, i64 i, i64 last) {
     switch (kind) {
+    case row_kind::empty:
+    case row_kind::copy:
+    case row_kind::few:
+    case row_kind::listed:
     case row_kind::scatter:
       return true;
     case row_kind::tiny:
@@ -87,6 +93,13 @@ struct spgemm_csr {
                         tiny_row<I, O>& tiny, scratch_view const& s, bool exact) {
     row_out<value, I> const out{c.c_col + at, c.c_val + at};
     switch (kind) {
+    case row_kind::empty:
+      return 0;
+    case row_kind::copy:
+      return copy(c, i, out);
+    case row_kind::few:
+    case row_kind::listed:
+      return listed_row<value, I, O>::fill(c, i, s.scatter, out, exact);
     case row_kind::scatter:
       return scatter::fill(c, i, s.scatter, out, exact);
     case row_kind::tiny:
@@ -98,6 +111,22 @@ struct spgemm_csr {
     }
   }
 
+  /// Rows from row i on that few_rows computes together.
+  static int rows_at_once(product<V, I, O> const& c, i64 i, i64 last) {
+    int n = 0;
+    for (; n < few_rows<value, I, O>::at_once && i + n < last; ++n) {
+      row_kind const kind = c.kind(i + n);
+      if (kind == row_kind::few || kind == row_kind::empty)
+        continue;
+      if (kind == row_kind::tiny && !program_goes_on(c, i + n, last))
+        continue;
+      if (kind == row_kind::copy && c.b.length(c.b_row(c.a.begin(i + n))) <= few_products)
+        continue;
+      break;
+    }
+    return n;
+  }
+
   static i64 count(spgemm_task const& t, i64 first, i64 last, void* at, kept_rows& kept) {
     product<V, I, O> const c(t), to = c.to(kept);
     scratch_view const s(t, at);
@@ -105,8 +134,23 @@ struct spgemm_csr {
     tiny_row<I, O> tiny;
     auto* const row_ptr = static_cast<O*>(t.row_ptr);
     i64 sum = 0, n = 0; // n: of the row before
+    few_rows<value, I, O> few;
+    bool const fits = few.fit(cols(t));
     for (i64 i = first; i < last; ++i) {
       row_kind const kind = c.kind(i);
+      if (kept.col && fits)
+        if (int const rows = rows_at_once(c, i, last); rows > 0) {
+          i64 ends[few.at_once];
+          few.fill(c, i, rows, to.c_col + kept.entries, to.c_val + kept.entries, ends);
+          if (row_ptr)
+            for (int r = 0; r < rows; ++r)
+              row_ptr[i + r + 1] = static_cast<O>(sum + ends[r]);
+          n = ends[rows - 1];
+          sum += n;
+          kept.entries += n;
+          i += rows - 1;
+          continue;
+        }
       if (kept.col && is_alone(c, kind, i, last)) {
         n = fill_alone(to, kind, i, kept.entries, tiny, s, false);
         kept.entries += n;
@@ -136,6 +180,8 @@ struct spgemm_csr {
           }
           tiny.made_for = i;
           break;
+        case row_kind::few:
+        case row_kind::listed:
         case row_kind::scatter:
           n = scatter::count(c, i, s.scatter);
           break;
@@ -163,16 +209,15 @@ struct spgemm_csr {
     return sum;
   }
 
-  static void copy(product<V, I, O> const& c, i64 i) {
+  static i64 copy(product<V, I, O> const& c, i64 i, row_out<value, I> out) {
     i64 const k = c.a.begin(i), j = c.b_row(k);
     i64 const from = c.first_of(k), n = c.b.begin(j + 1) - from;
-    I* const col = c.c_col + c.start(i);
-    value* const val = c.c_val + c.start(i);
     value const factor = c.a_val[k];
     if (!c.t.values_only)
-      std::memcpy(col, c.b.col + from, static_cast<std::size_t>(n) * sizeof(I));
+      std::memcpy(out.col, c.b.col + from, static_cast<std::size_t>(n) * sizeof(I));
     for (i64 p = 0; p < n; ++p)
-      val[p] = times(factor, c.b_val[from + p]);
+      out.val[p] = times(factor, c.b_val[from + p]);
+    return n;
   }
 
   /// Copies n entries from where they are kept.
@@ -195,6 +240,8 @@ struct spgemm_csr {
       return move(c, kept, 0, before, kept.entries);
     scratch_view const s(t, at);
     tiny_row<I, O> tiny;
+    few_rows<value, I, O> few;
+    bool const fits = few.fit(cols(t)) && !t.place;
     i64 moved = 0; // of what is kept
     for (i64 i = first; i < last; ++i) {
       row_kind const kind = c.kind(i);
@@ -207,12 +254,26 @@ struct spgemm_csr {
         moved += n;
         continue;
       }
+      if (fits && (kind == row_kind::tiny || (kind == row_kind::few && !t.values_only))) {
+        int rows = rows_at_once(c, i, last);
+        if (t.values_only) // else columns are known
+          for (int r = 0; r < rows; ++r)
+            if (c.kind(i + r) != row_kind::tiny)
+              rows = r;
+        if (rows > 0 && static_cast<i64>(c.c_ptr[i + rows]) + kept_padding <= end) {
+          i64 ends[few.at_once];
+          few.fill(c, i, rows, t.values_only ? nullptr : c.c_col + c.start(i), c.c_val + c.start(i),
+                   ends);
+          i += rows - 1;
+          continue;
+        }
+      }
       switch (kind) {
       case row_kind::empty:
       case row_kind::split:
         break;
       case row_kind::copy:
-        copy(c, i);
+        copy(c, i, {c.c_col + c.start(i), c.c_val + c.start(i)});
         break;
       case row_kind::tiny:
         if (program_goes_on(c, i, last)) {
@@ -235,6 +296,8 @@ struct spgemm_csr {
         }
         break;
       }
+      case row_kind::few:
+      case row_kind::listed:
       case row_kind::scatter: {
         i64 const from = c.start(i);
         if (t.values_only)

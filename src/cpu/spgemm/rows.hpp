@@ -15,6 +15,7 @@ using i64 = std::int64_t;
 // The mark of a row of B: it has the columns of the row before it, or those columns plus one.
 constexpr std::uint8_t is_shifted = 1, is_same = 2;
 
+constexpr int program_run = 8;                // rows, see starts_program()
 constexpr int tiny_rows = 8, tiny_length = 8; // of a tiny row: rows of B, and their length
 // Up to this many columns of the accumulator per product, walking through its flags is cheaper than
 // a sort. Rows of 144 products over 50000 columns (350 per product), s: esc 0.068, dense 0.165.
@@ -29,18 +30,29 @@ constexpr i64 esc_limit = 1024;
 // where one thread alone takes 12.
 constexpr i64 split_length = 16;
 
-// Rows that a network could sort are scattered where what they touch of the accumulator is in the
+// Rows that a network could sort may use an accumulator where what they touch of it is in the
 // cache: B has few columns, or those of consecutive rows are near each other.
 constexpr i64 few_columns = 1 << 16, near_columns = 8192;
-// Up to this many products a network is faster all the same.
-constexpr i64 sorted_products = 16;
+// Up to this many products a network is faster even where C's columns are known.
+constexpr i64 tiny_near_products = 16;
+// Up to this many products the keys of all of them are sorted. bayer10 (rows of 23 products), ms of
+// one thread: 1.67, by lists of columns 1.86. 4elt (35): 1.72 and 1.43.
+constexpr i64 few_products = 32;
+// Up to this many products the list of a row's columns is sorted; above it flags are walked
+// through. 128 has not been measured.
+constexpr i64 listed_products = 64;
 // A row with this many products per block of 64 columns of B is dense: nearly all blocks would have
 // a flag. ms with 1, 2 and 8: cit-HepTh 46, 38, 33; memplus 21, 23, 24; six others within 12 %.
 constexpr i64 products_a_block = 8;
 // The entries of A's row, or of the rows after it, whose rows of B are prefetched.
 constexpr i64 prefetched = 12;
-// With fewer entries B is in the cache, and prefetching its rows only costs time.
-constexpr i64 large_b = 1 << 15;
+// With fewer entries prefetching the rows of B only costs time. ms of one thread of Zen 5 to count
+// and to fill on a known pattern, with 2^15 and 2^19: szdMat (240K entries) 5.25 + 3.54, 4.92
+// + 3.36; basker_matrix1 3.80 + 2.78, 3.60 + 2.59; 4elt, with 2^17, 1.44 + 0.73, 1.37 + 0.67.
+constexpr i64 large_b = 1 << 19;
+// With more rows their places in B are prefetched, too. mdual (258K rows) on a known pattern, ms of
+// one thread: 14.9, without 16.1.
+constexpr i64 many_rows = 1 << 17;
 
 // Products of a row in Liu's bins 2 to 32 and 33 to 36; the last bin has the other rows.
 constexpr i64 most_by_heap = 32, most_by_esc = 512;
@@ -100,6 +112,8 @@ struct product_pattern {
   template <bool values, class V>
   HWY_INLINE void prefetch(V const* b_val, i64 k) const {
     i64 const last = static_cast<i64>(a.nnz) - 1, ahead = k + prefetched;
+    if (static_cast<i64>(b.rows) > many_rows) // what the next line reads twelve entries later
+      __builtin_prefetch(b.ptr + b_row(ahead + prefetched < last ? ahead + prefetched : last));
     i64 const j = b_row(ahead < last ? ahead : last);
     i64 const from = b.begin(j), to = b.begin(j + 1);
     __builtin_prefetch(b.col + from);
@@ -111,7 +125,7 @@ struct product_pattern {
     }
   }
 
-  extent lengths(i64 i) const {
+  HWY_INLINE extent lengths(i64 i) const {
     extent e;
     for (i64 k = a.begin(i), end = a.begin(i + 1); k < end; ++k) {
       i64 const n = b.length(b_row(k));
@@ -152,6 +166,18 @@ struct product_pattern {
       all &= mark(b_row(k));
     return all != 0;
   }
+  /// Whether enough rows from row i on may be moved for a program to pay. Where runs are short, it
+  /// is a mispredicted branch more for each. luxembourg_osm, ms of one thread of Zen 5 to fill its
+  /// programs: runs of any length 0.82, of 8 rows 0.52.
+  HWY_INLINE bool starts_program(i64 i) const {
+    if (a.col != b.col || a.ptr != b.ptr)
+      return true;
+    if (i + program_run > static_cast<i64>(a.rows))
+      return false;
+    std::uint64_t next; // marks of program_run rows
+    std::memcpy(&next, t.marks + i, sizeof next);
+    return next == 0x0101010101010101 * is_shifted;
+  }
   bool follows(i64 i) const { return is_marked(i, is_same); }
   /// Whether row i has the columns of the row before it or of the one after it.
   bool is_grouped(i64 i) const {
@@ -173,7 +199,7 @@ struct product_pattern {
   }
 
   /// How row i is computed; e is its extent, with columns if the row is dense.
-  row_kind choose(i64 i, extent& e) const {
+  HWY_INLINE row_kind choose(i64 i, extent& e) const {
     e = lengths(i);
     if (e.products == 0)
       return row_kind::empty;
@@ -206,9 +232,12 @@ struct product_pattern {
       return row_kind::copy;
     bool const scatters = may_scatter() && t.wanted == spgemm_method::automatic;
     if (n <= tiny_rows && e.longest <= tiny_length)
-      return is_moved(i)                                              ? row_kind::program
-             : scatters && e.products > sorted_products && is_near(i) ? row_kind::scatter
-                                                                      : row_kind::tiny;
+      return is_moved(i) && starts_program(i) ? row_kind::program
+             : scatters && e.products > tiny_near_products && is_near(i)
+                 ? (e.products <= few_products ? row_kind::few : row_kind::listed)
+                 : row_kind::tiny;
+    if (scatters && e.products <= listed_products)
+      return e.products <= few_products ? row_kind::few : row_kind::listed;
     if (scatters && e.products * 64 < products_a_block * static_cast<i64>(b.cols) && !is_grouped(i))
       return row_kind::scatter;
     columns(i, e);
@@ -220,9 +249,10 @@ struct product_pattern {
     return width <= t.most_grouped && e.products <= t.most_grouped && follows(i) ? row_kind::follows
                                                                                  : row_kind::dense;
   }
-  row_kind kind(i64 i) const {
+  row_kind kind(i64 i) const { return t.kinds ? t.kinds[i] : choose_again(i); }
+  HWY_NOINLINE row_kind choose_again(i64 i) const {
     extent e;
-    return t.kinds ? t.kinds[i] : choose(i, e);
+    return choose(i, e);
   }
   /// Entries of row i, which is split.
   i64 split_entries(i64 i) const {
@@ -245,7 +275,8 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
   for (i64 i = first; i < last; ++i) {
     // Most rows that repeat the one before are computed alike.
     i64 const begin = i;
-    if (may_repeat && (kind == row_kind::tiny || kind == row_kind::program) && c.is_moved(i)) {
+    if (may_repeat && (kind == row_kind::tiny || kind == row_kind::program) && c.is_moved(i) &&
+        (kind == row_kind::program || c.starts_program(i))) {
       kind = row_kind::program;
       while (i + 1 < last && c.is_moved(i + 1))
         ++i;
@@ -260,8 +291,6 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
     s.products_by[static_cast<int>(kind)] += n * e.products;
     s.most_entries += n * (e.products < cols ? e.products : cols);
     i64 const width = e.last + 1 - e.first;
-    if (kind == row_kind::scatter)
-      raise(s.widest, cols);
     if (kind == row_kind::dense || kind == row_kind::follows)
       raise(s.widest, width);
     if (kind == row_kind::dense || kind == row_kind::follows || kind == row_kind::scatter)
@@ -276,6 +305,9 @@ i64 survey_rows(product_pattern<I, O> const& c, i64 first, i64 last, spgemm_surv
     if (c.t.kinds)
       c.t.kinds[i] = kind;
   }
+  for (row_kind const k : {row_kind::few, row_kind::listed, row_kind::scatter})
+    if (s.rows[static_cast<int>(k)] > 0)
+      raise(s.widest, cols);
   s.products += products;
   return products;
 }

@@ -41,7 +41,10 @@ struct scatter_scratch {
 
   static constexpr auto buffered = static_cast<std::size_t>(expanded + copied_at_once);
   static bool has(spgemm_task const& t) {
-    return t.all.rows[static_cast<int>(row_kind::scatter)] > 0;
+    for (row_kind const k : {row_kind::few, row_kind::listed, row_kind::scatter})
+      if (t.all.rows[static_cast<int>(k)] > 0)
+        return true;
+    return false;
   }
   static std::size_t block_bytes(i64 cols) { return std::size_t{32} << (group_bits_of(cols) - 6); }
   static std::size_t bytes(spgemm_task const& t, i64 cols) {
@@ -226,7 +229,7 @@ struct scatter_row {
 
   /// Columns and values of row i. Unless it is exact, there is room for seven columns more.
   template <class C>
-  static i64 fill(C const& c, i64 i, scratch const& s, row_out<V, I> out, bool exact) {
+  static HWY_NOINLINE i64 fill(C const& c, i64 i, scratch const& s, row_out<V, I> out, bool exact) {
     I* to = out.col;
     std::uint32_t const groups = walk<true, true>(c, c.a_val, c.b_val, i, s);
     take(s, groups, [&](i64 first, std::uint64_t bits) HWY_ATTR {
@@ -261,7 +264,7 @@ struct scatter_row {
 
   /// Values of row i, whose n columns are known.
   template <class C>
-  static void refill(C const& c, i64 i, scratch const& s, row_out<V, I> out, i64 n) {
+  static HWY_NOINLINE void refill(C const& c, i64 i, scratch const& s, row_out<V, I> out, i64 n) {
     walk<true, false>(c, c.a_val, c.b_val, i, s);
     gather(s, out.col, n, out.val);
   }

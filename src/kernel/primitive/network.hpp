@@ -92,6 +92,30 @@ HWY_INLINE void clean_registers(D d, hn::Vec<D>* v) {
 // Vectors that are taken into registers at once: half of what the narrower sets have.
 constexpr int registers = 8;
 
+/// Sorts `count` vectors in registers.
+template <int count, class D>
+HWY_INLINE void sort_registers(D d, hn::Vec<D>* v) {
+  if constexpr (count == 1) {
+    v[0] = sort_lanes<lanes_of<hn::TFromD<D>>>(d, v[0]);
+  } else {
+    constexpr int half = count / 2;
+    sort_registers<half>(d, v);
+    sort_registers<half>(d, v + half);
+    hn::Vec<D> greater[half];
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) { // with the mirror image
+      auto const b = hn::Reverse(d, v[count - 1 - i]);
+      greater[i] = hn::Max(v[i], b);
+      v[i] = hn::Min(v[i], b);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i)
+      v[half + i] = greater[i];
+    clean_registers<half>(d, v);
+    clean_registers<half>(d, v + half);
+  }
+}
+
 /// Sorts a bitonic sequence of `count` vectors in memory.
 template <int count, class K>
 void clean(K* p) {
