@@ -45,6 +45,15 @@ int main() {
       tulle::select(a, [](auto i, auto j, auto v) { return i != j && (v > 1 || v < -1); });
   // [/parts]
 
+  // [scale]
+  tulle::csr<double> e = a;
+  std::vector<double> const weights(e.rows, 0.5);
+  tulle::scale(2.0, e);                                      // e *= 2
+  tulle::scale_rows(weights, e);                             // e = D e; scale_columns(e, d): e D
+  auto const de = tulle::scaled_rows(weights, a);            // D A as a new csr
+  double const size = tulle::norm(a, tulle::norm_kind::inf); // one, frobenius, max
+  // [/scale]
+
   // [vectors]
   double const xy = tulle::dot(x, y); // complex: dotc(x, y) conjugates x
   tulle::axpy(2.0, x, y);             // y += 2 x
@@ -78,6 +87,7 @@ int main() {
   // [/semiring]
   std::printf("%zu %zu %zu %zu %zu %zu %zu\n", c.val.size(), s.val.size(), t.val.size(),
               l.val.size() + u.val.size(), m.val.size(), from.val.size(), k2.val.size());
-  std::printf("%s %zu %zu\n", n > 0 && xy != 0 && large.rows == 900 ? "fine" : "?",
+  bool const scaled = de.val.size() == e.val.size() && size > 0;
+  std::printf("%s %zu %zu\n", scaled && n > 0 && xy != 0 && large.rows == 900 ? "fine" : "?",
               reach.val.size(), inside.val.size());
 }

@@ -169,6 +169,15 @@ std::vector<operation> every_operation(csr<double> const& from) {
     return transpose(plan, q.a).bytes();
   });
 
+  add_one("scaled_rows", [](cpu const& w, operands const& q) {
+    return scaled_rows(w, {q.x.data(), static_cast<std::size_t>(q.a.rows)}, q.as_coo);
+  });
+  add_planned("norm", [](cpu const& w, operands const& q) -> std::size_t {
+    for (auto const kind : {norm_kind::one, norm_kind::inf, norm_kind::frobenius})
+      norm(w, q.twice, kind);
+    return 0;
+  });
+
   add_none("spmv", [](cpu const& w, operands const& q, std::vector<double>& y) {
     auto const rows = static_cast<std::size_t>(q.a.rows);
     spmv(w, 1.0, q.a, vector_view<double const>(q.x.data(), rows), 0.0,
