@@ -21,6 +21,7 @@
 #include "bench/primitive/primitive.hpp"
 #include "bench/read/read.hpp"
 #include "bench/run_info.hpp"
+#include "bench/sddmm/sddmm.hpp"
 #include "bench/spgemm/spgemm.hpp"
 #include "bench/spmm/spmm.hpp"
 #include "bench/spmv/spmv.hpp"
@@ -220,8 +221,8 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
         ->allow_extra_args(false)
         ->check(CLI::IsMember(method_names(op)));
   }
-  if (op == "spmm")
-    command->add_option("--columns", o->columns, "Columns of X, separated by commas")
+  if (op == "spmm" || op == "sddmm")
+    command->add_option("--columns", o->columns, "Columns of X (and Y), separated by commas")
         ->type_name("N,N,...")
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -375,6 +376,7 @@ void add_bench_command(CLI::App& app) {
   bench->require_subcommand(1);
   add_operation(*bench, "spmv", "y = A x in every format", spmv);
   add_operation(*bench, "spmm", "Y = A X with a few columns", spmm);
+  add_operation(*bench, "sddmm", "C = X Y^T at the places of A", sampled_products);
   add_operation(*bench, "spgemm", "C = A A or A A^T, all sparse", spgemm);
   add_operation(*bench, "convert", "From csr into every format", conversions);
   add_operation(*bench, "transpose", "C = A^T", transposes);

@@ -36,6 +36,17 @@ struct spmm_problem {
   int threads;
 };
 
+/// C = (X Y^T) .* spy(A). X and Y are row-major, a.rows x columns and a.cols x columns; the result
+/// is a.nnz of V.
+template <class V, class I>
+struct sddmm_problem {
+  csr_view<V, I, I> a;
+  V const* x;
+  V const* y;
+  int columns;
+  int threads;
+};
+
 /// C = A B, all sparse. The result is a csr<V, I, I>, rows in any order.
 template <class V, class I>
 struct spgemm_problem {
@@ -137,9 +148,10 @@ using over_types = std::variant<Problem<float, std::int32_t>, Problem<double, st
 /// One operation of them all, in one of the types that the bench offers.
 struct any_problem {
   std::variant<over_types<spmv_problem>, over_types<spmv_transposed_problem>,
-               over_types<spmm_problem>, over_types<spgemm_problem>, over_types<convert_problem>,
-               over_types<transpose_problem>, over_types<add_problem>, over_types<assemble_problem>,
-               over_types<level1_problem>, over_types<read_problem>, over_types<dynamic_problem>>
+               over_types<spmm_problem>, over_types<sddmm_problem>, over_types<spgemm_problem>,
+               over_types<convert_problem>, over_types<transpose_problem>, over_types<add_problem>,
+               over_types<assemble_problem>, over_types<level1_problem>, over_types<read_problem>,
+               over_types<dynamic_problem>>
       op;
   std::string backend = "cpu"; ///< where contestants are wanted
 };

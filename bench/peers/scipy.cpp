@@ -187,6 +187,22 @@ std::vector<contestant> contestants(spmv_transposed_problem<V, I> const& p) {
 }
 
 template <class V, class I>
+std::vector<contestant> contestants(sddmm_problem<V, I> const& p) {
+  auto const process = std::make_shared<python>();
+  auto const width = static_cast<std::size_t>(p.columns);
+  contestant c = start("sddmm " + std::to_string(width) + " " + sizes(p.a) + "\n", process, [&] {
+    say_matrix(*process, p.a);
+    say_array(*process, p.x, static_cast<std::size_t>(p.a.rows) * width);
+    say_array(*process, p.y, static_cast<std::size_t>(p.a.cols) * width);
+  });
+  c.result = [process, size = static_cast<std::size_t>(p.a.nnz)](void* to) {
+    process->say("result\n");
+    process->hear(to, size * sizeof(V));
+  };
+  return {c};
+}
+
+template <class V, class I>
 std::vector<contestant> contestants(convert_problem<V, I> const& p) {
   std::vector<contestant> all;
   for (char const* const to : {"coo", "csc"}) {

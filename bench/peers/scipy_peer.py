@@ -3,6 +3,7 @@
 
 -> SciPy and its version, or why there is none
 <- spmv value index rows cols nnz         dtypes and sizes, then the bytes of row_ptr, col, val and x; likewise spmv_transposed
+   sddmm columns value index rows cols nnz    with X and Y after the matrix
    convert to value index rows cols nnz   the same without x
    transpose value index rows cols nnz    and here
    add alpha value index rows cols nnz b_nnz    and here, for A and then for B
@@ -92,6 +93,22 @@ class SpmvTransposed(Spmv):
         self.y = self.a.T @ self.x
 
 
+class Sddmm(Spmv):
+    """x[i] . y[j] at the entries (i, j) of A, a few at a time, as NumPy does it."""
+
+    def __init__(self, columns, value, index, rows, cols, nnz):
+        Hub.__init__(self, value, index, rows, cols, nnz)
+        width, n, m = int(columns), int(rows), int(cols)
+        self.x, self.dense = array(value, n * width).reshape(n, width), array(value, m * width).reshape(m, width)
+        self.row = np.repeat(np.arange(n), np.diff(self.a.indptr))
+        self.y = np.zeros(int(nnz), value)
+
+    def run(self):
+        for k in range(0, len(self.y), 1 << 14):
+            here = slice(k, k + (1 << 14))
+            self.y[here] = np.einsum("ij,ij->i", self.x[self.row[here]], self.dense[self.a.indices[here]])
+
+
 class Made:
     """Something that run() makes and that is handed out as csr."""
 
@@ -175,7 +192,7 @@ class Read(Made):
 
 op, line = commands.readline().decode().rstrip("\n").split(" ", 1)
 arguments = line.split(" ", 4) if op == "read" else line.split(" ")  # a path may hold blanks
-peers = {"spmv": Spmv, "spmv_transposed": SpmvTransposed, "convert": Convert, "transpose": Transpose, "add": Add, "assemble": Assemble, "read": Read}
+peers = {"spmv": Spmv, "spmv_transposed": SpmvTransposed, "sddmm": Sddmm, "convert": Convert, "transpose": Transpose, "add": Add, "assemble": Assemble, "read": Read}
 peer = peers[op](*arguments)
 parts = [getattr(peer.a, name) for name in ("data", "indices", "indptr", "row", "col") if hasattr(peer.a, name)]
 answer(f"{sum(part.nbytes for part in parts)} {peer.seconds}\n".encode())

@@ -24,6 +24,14 @@ int main() {
               tulle::row_major(out.data(), a.rows, k));
   // [/spmm]
 
+  // [sddmm]
+  auto const left = tulle::row_major(many.data(), a.rows, k);  // n x k
+  auto const right = tulle::col_major(many.data(), k, a.cols); // k x n
+  auto sampled = tulle::sddmm(1.0, left, right, a);            // the product at the places of A
+  tulle::sddmm(1.0, left, right, 0.5, sampled);                // plus half of what is there
+  auto const weighted = tulle::sddmm(1.0, left, right, a, {.times_values = true});
+  // [/sddmm]
+
   // [sparse]
   auto const c = tulle::spgemm(a, b);        // A B
   auto const s = tulle::add(1.0, a, 2.0, b); // A + 2 B
@@ -88,6 +96,10 @@ int main() {
   std::printf("%zu %zu %zu %zu %zu %zu %zu\n", c.val.size(), s.val.size(), t.val.size(),
               l.val.size() + u.val.size(), m.val.size(), from.val.size(), k2.val.size());
   bool const scaled = de.val.size() == e.val.size() && size > 0;
-  std::printf("%s %zu %zu\n", scaled && n > 0 && xy != 0 && large.rows == 900 ? "fine" : "?",
+  std::printf("%s %zu %zu\n",
+              scaled && sampled.val[0] == 12 && weighted.val.size() == sampled.val.size() &&
+                      n > 0 && xy != 0 && large.rows == 900
+                  ? "fine"
+                  : "?",
               reach.val.size(), inside.val.size());
 }

@@ -32,6 +32,7 @@
 #include "tulle/op/norm.hpp"
 #include "tulle/op/optimize.hpp"
 #include "tulle/op/scale.hpp"
+#include "tulle/op/sddmm.hpp"
 #include "tulle/op/select.hpp"
 #include "tulle/op/set_rows.hpp"
 #include "tulle/op/spgemm.hpp"

@@ -93,12 +93,7 @@ csr<V, I, O> scaled_by_diagonal(where const& w, diagonal_side side, vector_view<
   char const* const op = side == diagonal_side::left ? "scaled_rows" : "scaled_columns";
   check_host_operand(op, a, w);
   check_diagonal(op, side, d, a);
-  auto const n = static_cast<std::size_t>(a.nnz);
-  csr<V, I, O> c(unchecked, a.rows, a.cols,
-                 array<O>(static_cast<std::size_t>(a.rows) + 1, O(0), w.memory),
-                 array<I>(a.col, n, w.memory), array<V>(n, w.memory));
-  if (a.rows > 0)
-    std::copy_n(a.row_ptr, c.row_ptr.size(), c.row_ptr.data());
+  csr<V, I, O> c = same_pattern(a, w);
   scale_by_diagonal(w, side, d, a, vector_view<V>(c.val));
   return c;
 }

@@ -8,6 +8,7 @@
 #include "bench/dynamic/dynamic.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/primitive/primitive.hpp"
+#include "bench/sddmm/sddmm.hpp"
 #include "bench/spgemm/spgemm.hpp"
 #include "bench/table.hpp"
 #include "bench/transpose/transpose.hpp"
@@ -58,6 +59,15 @@ TEST(bench_transpose, plans_and_peers_stand_beside_new_matrices) {
     expect_wrong(records, "broken untouched");
     EXPECT_EQ(records.front().op, "transpose");
   }
+}
+
+TEST(bench_sddmm, both_layouts_are_right_for_all_columns) {
+  std::vector<std::string> remarks;
+  options o = quick();
+  o.columns = {1, 7};
+  auto const records = sampled_products("gen:random:40:90:500", o, remarks);
+  for (char const* const name : {"tulle csr", "tulle csr, B by rows"})
+    expect_timed(records, name);
 }
 
 TEST(bench_convert, conversions_and_refills_are_told_in_products) {

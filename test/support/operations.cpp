@@ -172,6 +172,17 @@ std::vector<operation> every_operation(csr<double> const& from) {
   add_one("scaled_rows", [](cpu const& w, operands const& q) {
     return scaled_rows(w, {q.x.data(), static_cast<std::size_t>(q.a.rows)}, q.as_coo);
   });
+  add_one("sddmm", [](cpu const& w, operands const& q) {
+    auto const n = static_cast<std::size_t>(q.a.rows);
+    return sddmm(w, 1.0, col_major(q.x.data(), n, 4), row_major(q.y.data(), 4, n), q.twice);
+  });
+  add_none("sddmm into duplicates",
+           [to = std::make_shared<std::vector<double>>(o->twice.val.size())](
+               cpu const& w, operands const& q, std::vector<double>&) {
+             auto const n = static_cast<std::size_t>(q.a.rows);
+             sddmm(w, 1.0, row_major(q.x.data(), n, 4), col_major(q.x.data(), 4, n), 0.0,
+                   q.twice.view(), *to);
+           });
   add_planned("norm", [](cpu const& w, operands const& q) -> std::size_t {
     for (auto const kind : {norm_kind::one, norm_kind::inf, norm_kind::frobenius})
       norm(w, q.twice, kind);
