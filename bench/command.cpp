@@ -18,6 +18,7 @@
 #include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
 #include "bench/memory.hpp"
+#include "bench/multiply_elements/multiply_elements.hpp"
 #include "bench/primitive/primitive.hpp"
 #include "bench/read/read.hpp"
 #include "bench/run_info.hpp"
@@ -245,6 +246,12 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
             "What is added: shift: A moved one column to the right; same: A; transpose: A^T")
         ->check(CLI::IsMember({"shift", "same", "transpose"}))
         ->capture_default_str();
+  if (op == "multiply_elements")
+    command
+        ->add_option("--with", o->with,
+                     "The other one: shift: A moved one column to the right; same: A")
+        ->check(CLI::IsMember({"shift", "same"}))
+        ->capture_default_str();
   command
       ->add_option(
           "--memory", o->memory,
@@ -381,6 +388,7 @@ void add_bench_command(CLI::App& app) {
   add_operation(*bench, "convert", "From csr into every format", conversions);
   add_operation(*bench, "transpose", "C = A^T", transposes);
   add_operation(*bench, "add", "C = alpha A + B, all sparse", sums);
+  add_operation(*bench, "multiply_elements", "C = A .* B, all sparse", element_products);
   add_operation(*bench, "assemble", "Triplets in random order into csr", assemblies);
   add_operation(*bench, "dynamic", "A matrix that grows: batches of entries, and products between",
                 growths);

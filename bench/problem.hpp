@@ -79,6 +79,33 @@ struct add_problem {
   int threads;
 };
 
+/// C = A .* B, all sparse. The result is a csr<V, I, I>, rows sorted; whether it holds zeros that
+/// came out is left to everyone.
+template <class V, class I>
+struct multiply_elements_problem {
+  csr_view<V, I, I> a;
+  csr_view<V, I, I> b;
+  int threads;
+};
+
+/// The Kronecker product of A and B. The result is a csr<V, I, I>, rows sorted.
+template <class V, class I>
+struct kron_problem {
+  csr_view<V, I, I> a;
+  csr_view<V, I, I> b;
+  int threads;
+};
+
+/// y = A x with a sparse x. The result is a csr<V, I, I> of one row: y's entries, ascending.
+template <class V, class I>
+struct spmspv_problem {
+  csr_view<V, I, I> a;
+  std::span<I const> index; ///< of x, ascending
+  std::span<V const> val;
+  V const* x; ///< the same, dense: a.cols
+  int threads;
+};
+
 /// The matrix of triplets in any order. The result is a csr<V, I, I>, rows sorted.
 template <class V, class I>
 struct assemble_problem {
@@ -150,8 +177,9 @@ struct any_problem {
   std::variant<over_types<spmv_problem>, over_types<spmv_transposed_problem>,
                over_types<spmm_problem>, over_types<sddmm_problem>, over_types<spgemm_problem>,
                over_types<convert_problem>, over_types<transpose_problem>, over_types<add_problem>,
-               over_types<assemble_problem>, over_types<level1_problem>, over_types<read_problem>,
-               over_types<dynamic_problem>>
+               over_types<multiply_elements_problem>, over_types<kron_problem>,
+               over_types<spmspv_problem>, over_types<assemble_problem>, over_types<level1_problem>,
+               over_types<read_problem>, over_types<dynamic_problem>>
       op;
   std::string backend = "cpu"; ///< where contestants are wanted
 };

@@ -237,6 +237,29 @@ std::vector<contestant> contestants(add_problem<V, I> const& p) {
   return {c};
 }
 
+/// Of two matrices, by what the process calls it.
+template <class V, class I>
+std::vector<contestant> of_two(char const* op, csr_view<V, I, I> const& a,
+                               csr_view<V, I, I> const& b) {
+  auto const process = std::make_shared<python>();
+  contestant c = start(std::string(op) + " " + sizes(a) + " " + std::to_string(b.rows) + " " +
+                           std::to_string(b.cols) + " " + std::to_string(b.nnz) + "\n",
+                       process, [&] {
+                         say_matrix(*process, a);
+                         say_matrix(*process, b);
+                       });
+  hand_out_csr<V, I>(c, process);
+  return {c};
+}
+template <class V, class I>
+std::vector<contestant> contestants(multiply_elements_problem<V, I> const& p) {
+  return of_two("multiply", p.a, p.b);
+}
+template <class V, class I>
+std::vector<contestant> contestants(kron_problem<V, I> const& p) {
+  return of_two("kron", p.a, p.b);
+}
+
 template <class V, class I>
 std::vector<contestant> contestants(assemble_problem<V, I> const& p) {
   auto const process = std::make_shared<python>();

@@ -7,6 +7,7 @@
    convert to value index rows cols nnz   the same without x
    transpose value index rows cols nnz    and here
    add alpha value index rows cols nnz b_nnz    and here, for A and then for B
+   multiply value index rows cols nnz b_rows b_cols b_nnz    and here; likewise kron
    assemble value index rows cols nnz     then the bytes of row, col and val
    read to value index threads path
 -> bytes seconds                          of the matrix, of making it
@@ -45,6 +46,7 @@ try:
     import numpy as np
     import scipy
     import scipy.io
+    import scipy.sparse
     from scipy.sparse import coo_array, csr_array
 except ImportError as e:
     answer(f"{e}\n".encode())
@@ -164,6 +166,28 @@ class Add(Made):
         self.a = self.alpha * self.hub + self.b
 
 
+class OfTwo(Made):
+    """A and B, each with its sizes."""
+
+    def __init__(self, value, index, rows, cols, nnz, *b):
+        self.value, self.index = value, index
+        self.hub = Hub(value, index, rows, cols, nnz).a
+        self.b = Hub(value, index, *b).a
+        self.run()
+
+
+class Multiply(OfTwo):
+    def run(self):
+        self.a = None
+        self.a = self.hub.multiply(self.b)
+
+
+class Kron(OfTwo):
+    def run(self):
+        self.a = None
+        self.a = scipy.sparse.kron(self.hub, self.b, format="csr")
+
+
 class Assemble(Made):
     def __init__(self, value, index, rows, cols, nnz):
         self.value, self.index, self.shape = value, index, (int(rows), int(cols))
@@ -192,7 +216,7 @@ class Read(Made):
 
 op, line = commands.readline().decode().rstrip("\n").split(" ", 1)
 arguments = line.split(" ", 4) if op == "read" else line.split(" ")  # a path may hold blanks
-peers = {"spmv": Spmv, "spmv_transposed": SpmvTransposed, "sddmm": Sddmm, "convert": Convert, "transpose": Transpose, "add": Add, "assemble": Assemble, "read": Read}
+peers = {"spmv": Spmv, "spmv_transposed": SpmvTransposed, "sddmm": Sddmm, "convert": Convert, "transpose": Transpose, "add": Add, "multiply": Multiply, "kron": Kron, "assemble": Assemble, "read": Read}
 peer = peers[op](*arguments)
 parts = [getattr(peer.a, name) for name in ("data", "indices", "indptr", "row", "col") if hasattr(peer.a, name)]
 answer(f"{sum(part.nbytes for part in parts)} {peer.seconds}\n".encode())

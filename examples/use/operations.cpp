@@ -36,6 +36,7 @@ int main() {
   auto const c = tulle::spgemm(a, b);        // A B
   auto const s = tulle::add(1.0, a, 2.0, b); // A + 2 B
   auto const t = tulle::transpose(a);
+  auto const h = tulle::multiply_elements(a, b); // A .* B
   // [/sparse]
 
   // [entries]
@@ -97,8 +98,9 @@ int main() {
               l.val.size() + u.val.size(), m.val.size(), from.val.size(), k2.val.size());
   bool const scaled = de.val.size() == e.val.size() && size > 0;
   std::printf("%s %zu %zu\n",
-              scaled && sampled.val[0] == 12 && weighted.val.size() == sampled.val.size() &&
-                      n > 0 && xy != 0 && large.rows == 900
+              scaled && h.val.size() == t.val.size() && sampled.val[0] == 12 &&
+                      weighted.val.size() == sampled.val.size() && n > 0 && xy != 0 &&
+                      large.rows == 900
                   ? "fine"
                   : "?",
               reach.val.size(), inside.val.size());

@@ -29,6 +29,7 @@
 #include "tulle/op/diagonal.hpp"
 #include "tulle/op/galerkin.hpp"
 #include "tulle/op/level1.hpp"
+#include "tulle/op/multiply_elements.hpp"
 #include "tulle/op/norm.hpp"
 #include "tulle/op/optimize.hpp"
 #include "tulle/op/scale.hpp"

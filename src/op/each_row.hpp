@@ -6,7 +6,7 @@
 #pragma once
 #include "tulle/core/limited.hpp"
 #include "tulle/core/parallel.hpp"
-#include "tulle/format/csr.hpp"
+#include "tulle/op/detail/canonical_operand.hpp"
 
 namespace tulle::detail {
 
@@ -85,6 +85,13 @@ csr<V, I, O> build_rows(char const* op, where const& w, std::size_t rows, std::s
     fill(i, n, c.col.data() + c.row_ptr[i], c.val.data() + c.row_ptr[i]);
   });
   return c;
+}
+
+/// c, or its canonical form where that is something else.
+template <class V, class I, class O>
+csr<V, I, O> canonical(char const* op, where const& w, csr<V, I, O> c) {
+  canonical_operand<V, I, O> sorted(op, c.view(), w);
+  return sorted.bytes == 0 ? std::move(c) : std::move(sorted.copy);
 }
 
 } // namespace tulle::detail

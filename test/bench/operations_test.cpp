@@ -7,6 +7,7 @@
 #include "bench/convert/convert.hpp"
 #include "bench/dynamic/dynamic.hpp"
 #include "bench/level1/level1.hpp"
+#include "bench/multiply_elements/multiply_elements.hpp"
 #include "bench/primitive/primitive.hpp"
 #include "bench/sddmm/sddmm.hpp"
 #include "bench/spgemm/spgemm.hpp"
@@ -113,6 +114,17 @@ TEST(bench_add, factors_count_and_zeros_that_come_out_do_not) {
       expect_timed(records, name);
     expect_wrong(records, "broken unscaled");
     EXPECT_EQ(records.front().matrix.ends_with(with), o.with != "shift") << with;
+  }
+}
+
+TEST(bench_multiply_elements, plans_stand_beside_new_matrices) {
+  std::vector<std::string> remarks;
+  options o = quick();
+  for (char const* const with : {"shift", "same"}) {
+    o.with = with;
+    auto const records = element_products("gen:random:40:90:500", o, remarks);
+    for (char const* const name : {"tulle csr", "tulle csr planned"})
+      expect_timed(records, name);
   }
 }
 

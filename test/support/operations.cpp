@@ -159,6 +159,16 @@ std::vector<operation> every_operation(csr<double> const& from) {
     add_plan plan(w, q.mixed, q.a);
     return add(plan, 1.0, q.mixed, 2.0, q.a).bytes();
   });
+  add_one("multiply_elements",
+          [](cpu const& w, operands const& q) { return multiply_elements(w, q.mixed, q.as_coo); });
+  add_planned("multiply_elements planned", [](cpu const& w, operands const& q) {
+    multiply_elements_plan plan(w, q.mixed, q.a);
+    return multiply_elements(plan, q.mixed, q.a).bytes();
+  });
+  add_one("multiply_elements with a dense one", [](cpu const& w, operands const& q) {
+    auto const n = static_cast<std::size_t>(q.a.rows);
+    return multiply_elements(w, q.mixed, dense_view<double const>{q.x.data(), n, n, 1, 0});
+  });
   add_one("transpose", [](cpu const& w, operands const& q) { return transpose(w, q.a); });
   add_one("transpose of coo",
           [](cpu const& w, operands const& q) { return transpose(w, q.as_coo); });
