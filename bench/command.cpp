@@ -15,6 +15,7 @@
 #include "bench/dynamic/dynamic.hpp"
 #include "bench/html/page.hpp"
 #include "bench/html/plot.hpp"
+#include "bench/kron/kron.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
 #include "bench/memory.hpp"
@@ -389,6 +390,7 @@ void add_bench_command(CLI::App& app) {
   add_operation(*bench, "transpose", "C = A^T", transposes);
   add_operation(*bench, "add", "C = alpha A + B, all sparse", sums);
   add_operation(*bench, "multiply_elements", "C = A .* B, all sparse", element_products);
+  add_operation(*bench, "kron", "A kron T, T tridiagonal with 8 rows", kronecker_products);
   add_operation(*bench, "assemble", "Triplets in random order into csr", assemblies);
   add_operation(*bench, "dynamic", "A matrix that grows: batches of entries, and products between",
                 growths);

@@ -54,6 +54,23 @@ int main() {
       tulle::select(a, [](auto i, auto j, auto v) { return i != j && (v > 1 || v < -1); });
   // [/parts]
 
+  // [submatrix]
+  auto const block = tulle::submatrix(a, {0, 10}, {5, 20}); // rows 0 to 9, columns 5 to 19
+  std::vector<int> const chosen{7, 3, 3};
+  auto const some = tulle::submatrix(a, chosen, tulle::all_indices); // rows 7, 3 and 3
+  std::vector<int> reverse(a.rows);
+  for (int i = 0; i < a.rows; ++i)
+    reverse[i] = a.rows - 1 - i;
+  auto const turned = tulle::permute(a, reverse, reverse);
+  // [/submatrix]
+
+  // [stack]
+  auto const wide = tulle::hstack(a, b);         // [A B]
+  auto const tall = tulle::vstack(a, b);         // A over B
+  auto const both = tulle::block_diagonal(a, b); // A and B along the diagonal
+  auto const product = tulle::kron(block, some); // every entry of the block times `some`
+  // [/stack]
+
   // [scale]
   tulle::csr<double> e = a;
   std::vector<double> const weights(e.rows, 0.5);
@@ -98,7 +115,9 @@ int main() {
               l.val.size() + u.val.size(), m.val.size(), from.val.size(), k2.val.size());
   bool const scaled = de.val.size() == e.val.size() && size > 0;
   std::printf("%s %zu %zu\n",
-              scaled && h.val.size() == t.val.size() && sampled.val[0] == 12 &&
+              scaled && turned.val.size() == t.val.size() && wide.cols == tall.rows &&
+                      both.rows == tall.rows && product.rows == 30 &&
+                      h.val.size() == t.val.size() && sampled.val[0] == 12 &&
                       weighted.val.size() == sampled.val.size() && n > 0 && xy != 0 &&
                       large.rows == 900
                   ? "fine"

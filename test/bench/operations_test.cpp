@@ -6,6 +6,7 @@
 #include "bench/assemble/assemble.hpp"
 #include "bench/convert/convert.hpp"
 #include "bench/dynamic/dynamic.hpp"
+#include "bench/kron/kron.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/multiply_elements/multiply_elements.hpp"
 #include "bench/primitive/primitive.hpp"
@@ -126,6 +127,11 @@ TEST(bench_multiply_elements, plans_stand_beside_new_matrices) {
     for (char const* const name : {"tulle csr", "tulle csr planned"})
       expect_timed(records, name);
   }
+}
+
+TEST(bench_kron, is_right) {
+  std::vector<std::string> remarks;
+  expect_timed(kronecker_products("gen:random:40:90:500", quick(), remarks), "tulle csr");
 }
 
 TEST(bench_add, what_is_not_square_has_no_sum_with_its_transpose) {

@@ -169,6 +169,22 @@ std::vector<operation> every_operation(csr<double> const& from) {
     auto const n = static_cast<std::size_t>(q.a.rows);
     return multiply_elements(w, q.mixed, dense_view<double const>{q.x.data(), n, n, 1, 0});
   });
+  add_one("submatrix", [](cpu const& w, operands const& q) {
+    return submatrix(w, q.mixed, {1, q.a.rows}, {2, q.a.cols - 1});
+  });
+  add_one("permute", [to = std::make_shared<std::vector<std::int32_t>>(o->a.rows)](
+                         cpu const& w, operands const& q) {
+    for (std::size_t k = 0; k < to->size(); ++k)
+      (*to)[k] = static_cast<std::int32_t>(to->size() - 1 - k);
+    return permute(w, q.as_coo, *to, *to);
+  });
+  add_one("hstack", [](cpu const& w, operands const& q) { return hstack(w, q.mixed, q.as_coo); });
+  add_one("vstack", [](cpu const& w, operands const& q) { return vstack(w, q.a, q.as_coo); });
+  add_one("block_diagonal",
+          [](cpu const& w, operands const& q) { return block_diagonal(w, q.a, q.twice); });
+  add_one("kron", [](cpu const& w, operands const& q) {
+    return kron(w, q.as_coo, csr<double>(2, 2, {0, 2, 3}, {1, 0, 1}, {1, 2, 3}));
+  });
   add_one("transpose", [](cpu const& w, operands const& q) { return transpose(w, q.a); });
   add_one("transpose of coo",
           [](cpu const& w, operands const& q) { return transpose(w, q.as_coo); });
