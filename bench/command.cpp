@@ -26,6 +26,7 @@
 #include "bench/sddmm/sddmm.hpp"
 #include "bench/spgemm/spgemm.hpp"
 #include "bench/spmm/spmm.hpp"
+#include "bench/spmspv/spmspv.hpp"
 #include "bench/spmv/spmv.hpp"
 #include "bench/suites.hpp"
 #include "bench/summary.hpp"
@@ -385,6 +386,7 @@ void add_bench_command(CLI::App& app) {
   add_operation(*bench, "spmv", "y = A x in every format", spmv);
   add_operation(*bench, "spmm", "Y = A X with a few columns", spmm);
   add_operation(*bench, "sddmm", "C = X Y^T at the places of A", sampled_products);
+  add_operation(*bench, "spmspv", "y = A x with a sparse x", sparse_products);
   add_operation(*bench, "spgemm", "C = A A or A A^T, all sparse", spgemm);
   add_operation(*bench, "convert", "From csr into every format", conversions);
   add_operation(*bench, "transpose", "C = A^T", transposes);

@@ -203,6 +203,19 @@ std::vector<contestant> contestants(sddmm_problem<V, I> const& p) {
 }
 
 template <class V, class I>
+std::vector<contestant> contestants(spmspv_problem<V, I> const& p) {
+  auto const process = std::make_shared<python>();
+  contestant c =
+      start("spmspv " + std::to_string(p.index.size()) + " " + sizes(p.a) + "\n", process, [&] {
+        say_matrix(*process, p.a);
+        say_array(*process, p.index.data(), p.index.size());
+        say_array(*process, p.val.data(), p.val.size());
+      });
+  hand_out_csr<V, I>(c, process);
+  return {c};
+}
+
+template <class V, class I>
 std::vector<contestant> contestants(convert_problem<V, I> const& p) {
   std::vector<contestant> all;
   for (char const* const to : {"coo", "csc"}) {

@@ -4,6 +4,7 @@
 -> SciPy and its version, or why there is none
 <- spmv value index rows cols nnz         dtypes and sizes, then the bytes of row_ptr, col, val and x; likewise spmv_transposed
    sddmm columns value index rows cols nnz    with X and Y after the matrix
+   spmspv entries value index rows cols nnz    with the indices and values of x after the matrix
    convert to value index rows cols nnz   the same without x
    transpose value index rows cols nnz    and here
    add alpha value index rows cols nnz b_nnz    and here, for A and then for B
@@ -129,6 +130,22 @@ class Made:
             answer(memoryview(np.ascontiguousarray(part, dtype)).cast("B"))
 
 
+class Spmspv(Made):
+    """A and x by columns, x as a matrix of one column; y is handed out as a row."""
+
+    def __init__(self, entries, value, index, rows, cols, nnz):
+        self.value, self.index = value, index
+        self.hub = Hub(value, index, rows, cols, nnz).a.tocsc()
+        n = int(entries)
+        at, val = array(index, n), array(value, n)
+        self.x = csr_array((val, at, np.array([0, n], index)), shape=(1, int(cols))).T
+        self.run()
+
+    def run(self):
+        self.a = None
+        self.a = (self.hub @ self.x).T
+
+
 class Convert(Made):
     def __init__(self, to, *arguments):
         self.to, (self.value, self.index) = to, arguments[:2]
@@ -216,7 +233,7 @@ class Read(Made):
 
 op, line = commands.readline().decode().rstrip("\n").split(" ", 1)
 arguments = line.split(" ", 4) if op == "read" else line.split(" ")  # a path may hold blanks
-peers = {"spmv": Spmv, "spmv_transposed": SpmvTransposed, "sddmm": Sddmm, "convert": Convert, "transpose": Transpose, "add": Add, "multiply": Multiply, "kron": Kron, "assemble": Assemble, "read": Read}
+peers = {"spmv": Spmv, "spmv_transposed": SpmvTransposed, "sddmm": Sddmm, "spmspv": Spmspv, "convert": Convert, "transpose": Transpose, "add": Add, "multiply": Multiply, "kron": Kron, "assemble": Assemble, "read": Read}
 peer = peers[op](*arguments)
 parts = [getattr(peer.a, name) for name in ("data", "indices", "indptr", "row", "col") if hasattr(peer.a, name)]
 answer(f"{sum(part.nbytes for part in parts)} {peer.seconds}\n".encode())

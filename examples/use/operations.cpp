@@ -17,6 +17,15 @@ int main() {
   tulle::spmv(tulle::cpu{.threads = 4}, 1.0, a, x, 0.0, y); // on four threads at most
   // [/spmv]
 
+  // [spmspv]
+  tulle::sparse_vector<double> const few(a.cols, {3, 500}, {1.0, 2.0});
+  auto const columns = tulle::csc<double>::from_csr(a.view()); // once
+  auto const hit = tulle::spmspv(columns, few);                // a sparse_vector: index, val
+  std::vector<double> const seen(a.rows, 0.0);
+  auto const next_front = tulle::spmspv(tulle::mask(seen, {.complement = true}), tulle::or_and(),
+                                        columns, few); // one step of a search
+  // [/spmspv]
+
   // [spmm]
   std::size_t const k = 8;
   std::vector<double> many(a.cols * k, 1.0), out(a.rows * k);
@@ -114,13 +123,13 @@ int main() {
   std::printf("%zu %zu %zu %zu %zu %zu %zu\n", c.val.size(), s.val.size(), t.val.size(),
               l.val.size() + u.val.size(), m.val.size(), from.val.size(), k2.val.size());
   bool const scaled = de.val.size() == e.val.size() && size > 0;
-  std::printf("%s %zu %zu\n",
-              scaled && turned.val.size() == t.val.size() && wide.cols == tall.rows &&
-                      both.rows == tall.rows && product.rows == 30 &&
-                      h.val.size() == t.val.size() && sampled.val[0] == 12 &&
-                      weighted.val.size() == sampled.val.size() && n > 0 && xy != 0 &&
-                      large.rows == 900
-                  ? "fine"
-                  : "?",
-              reach.val.size(), inside.val.size());
+  std::printf(
+      "%s %zu %zu\n",
+      scaled && hit.index.size() == next_front.index.size() && turned.val.size() == t.val.size() &&
+              wide.cols == tall.rows && both.rows == tall.rows && product.rows == 30 &&
+              h.val.size() == t.val.size() && sampled.val[0] == 12 &&
+              weighted.val.size() == sampled.val.size() && n > 0 && xy != 0 && large.rows == 900
+          ? "fine"
+          : "?",
+      reach.val.size(), inside.val.size());
 }

@@ -42,6 +42,7 @@
 #include "tulle/op/spgemm_forecast.hpp"
 #include "tulle/op/spgemm_semiring.hpp"
 #include "tulle/op/spmm.hpp"
+#include "tulle/op/spmspv.hpp"
 #include "tulle/op/spmv.hpp"
 #include "tulle/op/spmv_semiring.hpp"
 #include "tulle/op/stack.hpp"

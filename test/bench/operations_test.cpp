@@ -12,6 +12,7 @@
 #include "bench/primitive/primitive.hpp"
 #include "bench/sddmm/sddmm.hpp"
 #include "bench/spgemm/spgemm.hpp"
+#include "bench/spmspv/spmspv.hpp"
 #include "bench/table.hpp"
 #include "bench/transpose/transpose.hpp"
 #include "support/expect.hpp"
@@ -132,6 +133,13 @@ TEST(bench_multiply_elements, plans_stand_beside_new_matrices) {
 TEST(bench_kron, is_right) {
   std::vector<std::string> remarks;
   expect_timed(kronecker_products("gen:random:40:90:500", quick(), remarks), "tulle csr");
+}
+
+TEST(bench_spmspv, rows_columns_and_spmv_are_right) {
+  std::vector<std::string> remarks;
+  auto const records = sparse_products("gen:random:400:900:5000", quick(), remarks);
+  for (char const* const name : {"tulle csc", "tulle csr", "tulle csr spmv"})
+    expect_timed(records, name);
 }
 
 TEST(bench_add, what_is_not_square_has_no_sum_with_its_transpose) {

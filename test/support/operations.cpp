@@ -185,6 +185,15 @@ std::vector<operation> every_operation(csr<double> const& from) {
   add_one("kron", [](cpu const& w, operands const& q) {
     return kron(w, q.as_coo, csr<double>(2, 2, {0, 2, 3}, {1, 0, 1}, {1, 2, 3}));
   });
+  add_one("spmspv", [](cpu const& w, operands const& q) {
+    return spmspv(w, q.mixed, sparse_vector<double>(q.a.cols, {0, 5, 8}, {1, 2, 3}));
+  });
+  add_one("spmspv by columns", [](cpu const& w, operands const& q) {
+    return spmspv(w, transposed(q.mixed), sparse_vector<double>(q.a.rows, {0, 5, 8}, {1, 2, 3}));
+  });
+  add_one("spmspv of coo", [](cpu const& w, operands const& q) {
+    return spmspv(w, q.as_coo, sparse_vector<double>(q.a.cols, {0, 5, 8}, {1, 2, 3}));
+  });
   add_one("transpose", [](cpu const& w, operands const& q) { return transpose(w, q.a); });
   add_one("transpose of coo",
           [](cpu const& w, operands const& q) { return transpose(w, q.as_coo); });
