@@ -9,6 +9,7 @@
 #include "tulle/op/detail/canonical_operand.hpp"
 
 namespace tulle::detail {
+namespace { // templates that the library would otherwise export
 
 /// f(i) for each of `rows` rows, dealt in order to `parts` by work(i), which is what comes before
 /// row i and does not descend; work(rows) is all.
@@ -94,4 +95,5 @@ csr<V, I, O> canonical(char const* op, where const& w, csr<V, I, O> c) {
   return sorted.bytes == 0 ? std::move(c) : std::move(sorted.copy);
 }
 
+} // namespace
 } // namespace tulle::detail
