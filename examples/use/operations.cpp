@@ -31,6 +31,8 @@ int main() {
   std::vector<double> many(a.cols * k, 1.0), out(a.rows * k);
   tulle::spmm(1.0, a, tulle::row_major(many.data(), a.cols, k), 0.0,
               tulle::row_major(out.data(), a.rows, k));
+  tulle::spmm(1.0, tulle::row_major(many.data(), k, a.rows), a, 0.0,
+              tulle::row_major(out.data(), k, a.cols)); // dense times sparse
   // [/spmm]
 
   // [sddmm]

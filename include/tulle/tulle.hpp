@@ -26,6 +26,7 @@
 #include "tulle/op/assemble.hpp"
 #include "tulle/op/convert.hpp"
 #include "tulle/op/dense_level1.hpp"
+#include "tulle/op/dense_spmm.hpp"
 #include "tulle/op/diagonal.hpp"
 #include "tulle/op/galerkin.hpp"
 #include "tulle/op/kron.hpp"

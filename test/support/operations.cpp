@@ -207,6 +207,15 @@ std::vector<operation> every_operation(csr<double> const& from) {
   add_one("scaled_rows", [](cpu const& w, operands const& q) {
     return scaled_rows(w, {q.x.data(), static_cast<std::size_t>(q.a.rows)}, q.as_coo);
   });
+  add_none("spmm, dense times sparse", [](cpu const& w, operands const& q, std::vector<double>& y) {
+    auto const n = static_cast<std::size_t>(q.a.rows);
+    spmm(w, 1.0, row_major(q.x.data(), 4, n), q.as_coo, 0.0, row_major(y.data(), 4, n));
+  });
+  add_none("spmm into a dense one", [](cpu const& w, operands const& q, std::vector<double>& y) {
+    auto const n = static_cast<std::size_t>(q.a.rows);
+    csr<double> const few(4, q.a.rows, {0, 1, 1, 2, 3}, {0, 3, 1}, {1, 2, 3});
+    spmm(w, 1.0, few, q.mixed, 0.0, row_major(y.data(), 4, n));
+  });
   add_one("sddmm", [](cpu const& w, operands const& q) {
     auto const n = static_cast<std::size_t>(q.a.rows);
     return sddmm(w, 1.0, col_major(q.x.data(), n, 4), row_major(q.y.data(), 4, n), q.twice);
