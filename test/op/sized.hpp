@@ -2,6 +2,8 @@
 
 /// Matrices of sizes at which loops change: nothing, one, about a vector, a word, a block; a prime.
 #pragma once
+#include "tulle/op/dense_level1.hpp"
+
 #include "support/zoo.hpp"
 
 namespace tulle::test {
