@@ -15,14 +15,18 @@
 #include "bench/dynamic/dynamic.hpp"
 #include "bench/html/page.hpp"
 #include "bench/html/plot.hpp"
+#include "bench/kron/kron.hpp"
 #include "bench/level1/level1.hpp"
 #include "bench/markdown.hpp"
 #include "bench/memory.hpp"
+#include "bench/multiply_elements/multiply_elements.hpp"
 #include "bench/primitive/primitive.hpp"
 #include "bench/read/read.hpp"
 #include "bench/run_info.hpp"
+#include "bench/sddmm/sddmm.hpp"
 #include "bench/spgemm/spgemm.hpp"
 #include "bench/spmm/spmm.hpp"
+#include "bench/spmspv/spmspv.hpp"
 #include "bench/spmv/spmv.hpp"
 #include "bench/suites.hpp"
 #include "bench/summary.hpp"
@@ -220,8 +224,8 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
         ->allow_extra_args(false)
         ->check(CLI::IsMember(method_names(op)));
   }
-  if (op == "spmm")
-    command->add_option("--columns", o->columns, "Columns of X, separated by commas")
+  if (op == "spmm" || op == "sddmm")
+    command->add_option("--columns", o->columns, "Columns of X (and Y), separated by commas")
         ->type_name("N,N,...")
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -243,6 +247,12 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
             "--with", o->with,
             "What is added: shift: A moved one column to the right; same: A; transpose: A^T")
         ->check(CLI::IsMember({"shift", "same", "transpose"}))
+        ->capture_default_str();
+  if (op == "multiply_elements")
+    command
+        ->add_option("--with", o->with,
+                     "The other one: shift: A moved one column to the right; same: A")
+        ->check(CLI::IsMember({"shift", "same"}))
         ->capture_default_str();
   command
       ->add_option(
@@ -375,10 +385,14 @@ void add_bench_command(CLI::App& app) {
   bench->require_subcommand(1);
   add_operation(*bench, "spmv", "y = A x in every format", spmv);
   add_operation(*bench, "spmm", "Y = A X with a few columns", spmm);
+  add_operation(*bench, "sddmm", "C = X Y^T at the places of A", sampled_products);
+  add_operation(*bench, "spmspv", "y = A x with a sparse x", sparse_products);
   add_operation(*bench, "spgemm", "C = A A or A A^T, all sparse", spgemm);
   add_operation(*bench, "convert", "From csr into every format", conversions);
   add_operation(*bench, "transpose", "C = A^T", transposes);
   add_operation(*bench, "add", "C = alpha A + B, all sparse", sums);
+  add_operation(*bench, "multiply_elements", "C = A .* B, all sparse", element_products);
+  add_operation(*bench, "kron", "A kron T, T tridiagonal with 8 rows", kronecker_products);
   add_operation(*bench, "assemble", "Triplets in random order into csr", assemblies);
   add_operation(*bench, "dynamic", "A matrix that grows: batches of entries, and products between",
                 growths);

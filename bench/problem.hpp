@@ -36,6 +36,17 @@ struct spmm_problem {
   int threads;
 };
 
+/// C = (X Y^T) .* spy(A). X and Y are row-major, a.rows x columns and a.cols x columns; the result
+/// is a.nnz of V.
+template <class V, class I>
+struct sddmm_problem {
+  csr_view<V, I, I> a;
+  V const* x;
+  V const* y;
+  int columns;
+  int threads;
+};
+
 /// C = A B, all sparse. The result is a csr<V, I, I>, rows in any order.
 template <class V, class I>
 struct spgemm_problem {
@@ -65,6 +76,33 @@ struct add_problem {
   V alpha;
   csr_view<V, I, I> a;
   csr_view<V, I, I> b;
+  int threads;
+};
+
+/// C = A .* B, all sparse. The result is a csr<V, I, I>, rows sorted; whether it holds zeros that
+/// came out is left to everyone.
+template <class V, class I>
+struct multiply_elements_problem {
+  csr_view<V, I, I> a;
+  csr_view<V, I, I> b;
+  int threads;
+};
+
+/// The Kronecker product of A and B. The result is a csr<V, I, I>, rows sorted.
+template <class V, class I>
+struct kron_problem {
+  csr_view<V, I, I> a;
+  csr_view<V, I, I> b;
+  int threads;
+};
+
+/// y = A x with a sparse x. The result is a csr<V, I, I> of one row: y's entries, ascending.
+template <class V, class I>
+struct spmspv_problem {
+  csr_view<V, I, I> a;
+  std::span<I const> index; ///< of x, ascending
+  std::span<V const> val;
+  V const* x; ///< the same, dense: a.cols
   int threads;
 };
 
@@ -137,9 +175,11 @@ using over_types = std::variant<Problem<float, std::int32_t>, Problem<double, st
 /// One operation of them all, in one of the types that the bench offers.
 struct any_problem {
   std::variant<over_types<spmv_problem>, over_types<spmv_transposed_problem>,
-               over_types<spmm_problem>, over_types<spgemm_problem>, over_types<convert_problem>,
-               over_types<transpose_problem>, over_types<add_problem>, over_types<assemble_problem>,
-               over_types<level1_problem>, over_types<read_problem>, over_types<dynamic_problem>>
+               over_types<spmm_problem>, over_types<sddmm_problem>, over_types<spgemm_problem>,
+               over_types<convert_problem>, over_types<transpose_problem>, over_types<add_problem>,
+               over_types<multiply_elements_problem>, over_types<kron_problem>,
+               over_types<spmspv_problem>, over_types<assemble_problem>, over_types<level1_problem>,
+               over_types<read_problem>, over_types<dynamic_problem>>
       op;
   std::string backend = "cpu"; ///< where contestants are wanted
 };

@@ -136,6 +136,11 @@ std::vector<contestant> contestants(add_problem<V, I> const& p) {
   return {maker<V, I>([p](matrix<V, I>& c) { c = p.alpha * borrow(p.a) + borrow(p.b); })};
 }
 
+template <class V, class I>
+std::vector<contestant> contestants(multiply_elements_problem<V, I> const& p) {
+  return {maker<V, I>([p](matrix<V, I>& c) { c = borrow(p.a).cwiseProduct(borrow(p.b)); })};
+}
+
 // The triplets as Eigen wants them are made before the time begins.
 template <class V, class I>
 std::vector<contestant> contestants(assemble_problem<V, I> const& p) {

@@ -45,6 +45,31 @@ std::vector<contestant> contestants(spmv_transposed_problem<V, I> const& p) {
   return {c};
 }
 
+template <class V, class I>
+std::vector<contestant> contestants(sddmm_problem<V, I> const& p) {
+  contestant c;
+  c.peer = "openmp";
+  c.path = "plain loop, rows dealt evenly";
+  c.bytes = c.peak_bytes = detail::bytes_of(p.a);
+  V* const to = keep_result<V>(c, static_cast<std::size_t>(p.a.nnz));
+  c.run = [p, to] {
+    csr_view<V, I, I> const a = p.a;
+    auto const width = static_cast<std::size_t>(p.columns);
+#pragma omp parallel for num_threads(p.threads) schedule(static)
+    for (I i = 0; i < a.rows; ++i)
+      for (I e = a.row_ptr[i]; e < a.row_ptr[i + 1]; ++e) {
+        V const* const x = p.x + static_cast<std::size_t>(i) * width;
+        V const* const y = p.y + static_cast<std::size_t>(a.col[e]) * width;
+        V sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (std::size_t k = 0; k < width; ++k)
+          sum += x[k] * y[k];
+        to[e] = sum;
+      }
+  };
+  return {c};
+}
+
 /// body(value of x, value of y) for each of x's places.
 template <class V, class I, class Body>
 std::function<void()> over_places(level1_problem<V, I> const& p, Body const& body) {

@@ -187,6 +187,35 @@ std::vector<contestant> contestants(spmv_transposed_problem<V, I> const& p) {
 }
 
 template <class V, class I>
+std::vector<contestant> contestants(sddmm_problem<V, I> const& p) {
+  auto const process = std::make_shared<python>();
+  auto const width = static_cast<std::size_t>(p.columns);
+  contestant c = start("sddmm " + std::to_string(width) + " " + sizes(p.a) + "\n", process, [&] {
+    say_matrix(*process, p.a);
+    say_array(*process, p.x, static_cast<std::size_t>(p.a.rows) * width);
+    say_array(*process, p.y, static_cast<std::size_t>(p.a.cols) * width);
+  });
+  c.result = [process, size = static_cast<std::size_t>(p.a.nnz)](void* to) {
+    process->say("result\n");
+    process->hear(to, size * sizeof(V));
+  };
+  return {c};
+}
+
+template <class V, class I>
+std::vector<contestant> contestants(spmspv_problem<V, I> const& p) {
+  auto const process = std::make_shared<python>();
+  contestant c =
+      start("spmspv " + std::to_string(p.index.size()) + " " + sizes(p.a) + "\n", process, [&] {
+        say_matrix(*process, p.a);
+        say_array(*process, p.index.data(), p.index.size());
+        say_array(*process, p.val.data(), p.val.size());
+      });
+  hand_out_csr<V, I>(c, process);
+  return {c};
+}
+
+template <class V, class I>
 std::vector<contestant> contestants(convert_problem<V, I> const& p) {
   std::vector<contestant> all;
   for (char const* const to : {"coo", "csc"}) {
@@ -219,6 +248,29 @@ std::vector<contestant> contestants(add_problem<V, I> const& p) {
                        });
   hand_out_csr<V, I>(c, process);
   return {c};
+}
+
+/// Of two matrices, by what the process calls it.
+template <class V, class I>
+std::vector<contestant> of_two(char const* op, csr_view<V, I, I> const& a,
+                               csr_view<V, I, I> const& b) {
+  auto const process = std::make_shared<python>();
+  contestant c = start(std::string(op) + " " + sizes(a) + " " + std::to_string(b.rows) + " " +
+                           std::to_string(b.cols) + " " + std::to_string(b.nnz) + "\n",
+                       process, [&] {
+                         say_matrix(*process, a);
+                         say_matrix(*process, b);
+                       });
+  hand_out_csr<V, I>(c, process);
+  return {c};
+}
+template <class V, class I>
+std::vector<contestant> contestants(multiply_elements_problem<V, I> const& p) {
+  return of_two("multiply", p.a, p.b);
+}
+template <class V, class I>
+std::vector<contestant> contestants(kron_problem<V, I> const& p) {
+  return of_two("kron", p.a, p.b);
 }
 
 template <class V, class I>

@@ -3,9 +3,12 @@
 
 -> SciPy and its version, or why there is none
 <- spmv value index rows cols nnz         dtypes and sizes, then the bytes of row_ptr, col, val and x; likewise spmv_transposed
+   sddmm columns value index rows cols nnz    with X and Y after the matrix
+   spmspv entries value index rows cols nnz    with the indices and values of x after the matrix
    convert to value index rows cols nnz   the same without x
    transpose value index rows cols nnz    and here
    add alpha value index rows cols nnz b_nnz    and here, for A and then for B
+   multiply value index rows cols nnz b_rows b_cols b_nnz    and here; likewise kron
    assemble value index rows cols nnz     then the bytes of row, col and val
    read to value index threads path
 -> bytes seconds                          of the matrix, of making it
@@ -44,6 +47,7 @@ try:
     import numpy as np
     import scipy
     import scipy.io
+    import scipy.sparse
     from scipy.sparse import coo_array, csr_array
 except ImportError as e:
     answer(f"{e}\n".encode())
@@ -92,6 +96,22 @@ class SpmvTransposed(Spmv):
         self.y = self.a.T @ self.x
 
 
+class Sddmm(Spmv):
+    """x[i] . y[j] at the entries (i, j) of A, a few at a time, as NumPy does it."""
+
+    def __init__(self, columns, value, index, rows, cols, nnz):
+        Hub.__init__(self, value, index, rows, cols, nnz)
+        width, n, m = int(columns), int(rows), int(cols)
+        self.x, self.dense = array(value, n * width).reshape(n, width), array(value, m * width).reshape(m, width)
+        self.row = np.repeat(np.arange(n), np.diff(self.a.indptr))
+        self.y = np.zeros(int(nnz), value)
+
+    def run(self):
+        for k in range(0, len(self.y), 1 << 14):
+            here = slice(k, k + (1 << 14))
+            self.y[here] = np.einsum("ij,ij->i", self.x[self.row[here]], self.dense[self.a.indices[here]])
+
+
 class Made:
     """Something that run() makes and that is handed out as csr."""
 
@@ -108,6 +128,22 @@ class Made:
         answer(f"{c.shape[0]} {c.shape[1]} {c.nnz}\n".encode())
         for part, dtype in ((c.indptr, self.index), (c.indices, self.index), (c.data, self.value)):
             answer(memoryview(np.ascontiguousarray(part, dtype)).cast("B"))
+
+
+class Spmspv(Made):
+    """A and x by columns, x as a matrix of one column; y is handed out as a row."""
+
+    def __init__(self, entries, value, index, rows, cols, nnz):
+        self.value, self.index = value, index
+        self.hub = Hub(value, index, rows, cols, nnz).a.tocsc()
+        n = int(entries)
+        at, val = array(index, n), array(value, n)
+        self.x = csr_array((val, at, np.array([0, n], index)), shape=(1, int(cols))).T
+        self.run()
+
+    def run(self):
+        self.a = None
+        self.a = (self.hub @ self.x).T
 
 
 class Convert(Made):
@@ -147,6 +183,28 @@ class Add(Made):
         self.a = self.alpha * self.hub + self.b
 
 
+class OfTwo(Made):
+    """A and B, each with its sizes."""
+
+    def __init__(self, value, index, rows, cols, nnz, *b):
+        self.value, self.index = value, index
+        self.hub = Hub(value, index, rows, cols, nnz).a
+        self.b = Hub(value, index, *b).a
+        self.run()
+
+
+class Multiply(OfTwo):
+    def run(self):
+        self.a = None
+        self.a = self.hub.multiply(self.b)
+
+
+class Kron(OfTwo):
+    def run(self):
+        self.a = None
+        self.a = scipy.sparse.kron(self.hub, self.b, format="csr")
+
+
 class Assemble(Made):
     def __init__(self, value, index, rows, cols, nnz):
         self.value, self.index, self.shape = value, index, (int(rows), int(cols))
@@ -175,7 +233,7 @@ class Read(Made):
 
 op, line = commands.readline().decode().rstrip("\n").split(" ", 1)
 arguments = line.split(" ", 4) if op == "read" else line.split(" ")  # a path may hold blanks
-peers = {"spmv": Spmv, "spmv_transposed": SpmvTransposed, "convert": Convert, "transpose": Transpose, "add": Add, "assemble": Assemble, "read": Read}
+peers = {"spmv": Spmv, "spmv_transposed": SpmvTransposed, "sddmm": Sddmm, "spmspv": Spmspv, "convert": Convert, "transpose": Transpose, "add": Add, "multiply": Multiply, "kron": Kron, "assemble": Assemble, "read": Read}
 peer = peers[op](*arguments)
 parts = [getattr(peer.a, name) for name in ("data", "indices", "indptr", "row", "col") if hasattr(peer.a, name)]
 answer(f"{sum(part.nbytes for part in parts)} {peer.seconds}\n".encode())

@@ -6,9 +6,13 @@
 #include "bench/assemble/assemble.hpp"
 #include "bench/convert/convert.hpp"
 #include "bench/dynamic/dynamic.hpp"
+#include "bench/kron/kron.hpp"
 #include "bench/level1/level1.hpp"
+#include "bench/multiply_elements/multiply_elements.hpp"
 #include "bench/primitive/primitive.hpp"
+#include "bench/sddmm/sddmm.hpp"
 #include "bench/spgemm/spgemm.hpp"
+#include "bench/spmspv/spmspv.hpp"
 #include "bench/table.hpp"
 #include "bench/transpose/transpose.hpp"
 #include "support/expect.hpp"
@@ -60,6 +64,15 @@ TEST(bench_transpose, plans_and_peers_stand_beside_new_matrices) {
   }
 }
 
+TEST(bench_sddmm, both_layouts_are_right_for_all_columns) {
+  std::vector<std::string> remarks;
+  options o = quick();
+  o.columns = {1, 7};
+  auto const records = sampled_products("gen:random:40:90:500", o, remarks);
+  for (char const* const name : {"tulle csr", "tulle csr, B by rows"})
+    expect_timed(records, name);
+}
+
 TEST(bench_convert, conversions_and_refills_are_told_in_products) {
   options o = quick();
   o.formats = {"sell", "acsr"};
@@ -104,6 +117,29 @@ TEST(bench_add, factors_count_and_zeros_that_come_out_do_not) {
     expect_wrong(records, "broken unscaled");
     EXPECT_EQ(records.front().matrix.ends_with(with), o.with != "shift") << with;
   }
+}
+
+TEST(bench_multiply_elements, plans_stand_beside_new_matrices) {
+  std::vector<std::string> remarks;
+  options o = quick();
+  for (char const* const with : {"shift", "same"}) {
+    o.with = with;
+    auto const records = element_products("gen:random:40:90:500", o, remarks);
+    for (char const* const name : {"tulle csr", "tulle csr planned"})
+      expect_timed(records, name);
+  }
+}
+
+TEST(bench_kron, is_right) {
+  std::vector<std::string> remarks;
+  expect_timed(kronecker_products("gen:random:40:90:500", quick(), remarks), "tulle csr");
+}
+
+TEST(bench_spmspv, rows_columns_and_spmv_are_right) {
+  std::vector<std::string> remarks;
+  auto const records = sparse_products("gen:random:400:900:5000", quick(), remarks);
+  for (char const* const name : {"tulle csc", "tulle csr", "tulle csr spmv"})
+    expect_timed(records, name);
 }
 
 TEST(bench_add, what_is_not_square_has_no_sum_with_its_transpose) {

@@ -10,8 +10,8 @@ from command_line import CommandLine, FORMATS, main
 
 
 class Bench(CommandLine):
-    OPERATIONS = ["spmv", "spmm", "spgemm", "convert", "transpose", "add", "assemble", "level1", "primitive",
-                  "read"]
+    OPERATIONS = ["spmv", "spmm", "sddmm", "spmspv", "spgemm", "convert", "transpose", "add", "multiply_elements", "kron",
+                  "assemble", "level1", "primitive", "read"]
 
     def setUp(self):
         super().setUp()

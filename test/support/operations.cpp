@@ -159,6 +159,41 @@ std::vector<operation> every_operation(csr<double> const& from) {
     add_plan plan(w, q.mixed, q.a);
     return add(plan, 1.0, q.mixed, 2.0, q.a).bytes();
   });
+  add_one("multiply_elements",
+          [](cpu const& w, operands const& q) { return multiply_elements(w, q.mixed, q.as_coo); });
+  add_planned("multiply_elements planned", [](cpu const& w, operands const& q) {
+    multiply_elements_plan plan(w, q.mixed, q.a);
+    return multiply_elements(plan, q.mixed, q.a).bytes();
+  });
+  add_one("multiply_elements with a dense one", [](cpu const& w, operands const& q) {
+    auto const n = static_cast<std::size_t>(q.a.rows);
+    return multiply_elements(w, q.mixed, dense_view<double const>{q.x.data(), n, n, 1, 0});
+  });
+  add_one("submatrix", [](cpu const& w, operands const& q) {
+    return submatrix(w, q.mixed, {1, q.a.rows}, {2, q.a.cols - 1});
+  });
+  add_one("permute", [to = std::make_shared<std::vector<std::int32_t>>(o->a.rows)](
+                         cpu const& w, operands const& q) {
+    for (std::size_t k = 0; k < to->size(); ++k)
+      (*to)[k] = static_cast<std::int32_t>(to->size() - 1 - k);
+    return permute(w, q.as_coo, *to, *to);
+  });
+  add_one("hstack", [](cpu const& w, operands const& q) { return hstack(w, q.mixed, q.as_coo); });
+  add_one("vstack", [](cpu const& w, operands const& q) { return vstack(w, q.a, q.as_coo); });
+  add_one("block_diagonal",
+          [](cpu const& w, operands const& q) { return block_diagonal(w, q.a, q.twice); });
+  add_one("kron", [](cpu const& w, operands const& q) {
+    return kron(w, q.as_coo, csr<double>(2, 2, {0, 2, 3}, {1, 0, 1}, {1, 2, 3}));
+  });
+  add_one("spmspv", [](cpu const& w, operands const& q) {
+    return spmspv(w, q.mixed, sparse_vector<double>(q.a.cols, {0, 5, 8}, {1, 2, 3}));
+  });
+  add_one("spmspv by columns", [](cpu const& w, operands const& q) {
+    return spmspv(w, transposed(q.mixed), sparse_vector<double>(q.a.rows, {0, 5, 8}, {1, 2, 3}));
+  });
+  add_one("spmspv of coo", [](cpu const& w, operands const& q) {
+    return spmspv(w, q.as_coo, sparse_vector<double>(q.a.cols, {0, 5, 8}, {1, 2, 3}));
+  });
   add_one("transpose", [](cpu const& w, operands const& q) { return transpose(w, q.a); });
   add_one("transpose of coo",
           [](cpu const& w, operands const& q) { return transpose(w, q.as_coo); });
@@ -167,6 +202,35 @@ std::vector<operation> every_operation(csr<double> const& from) {
   add_planned("transpose planned", [](cpu const& w, operands const& q) {
     transpose_plan plan(w, q.a);
     return transpose(plan, q.a).bytes();
+  });
+
+  add_one("scaled_rows", [](cpu const& w, operands const& q) {
+    return scaled_rows(w, {q.x.data(), static_cast<std::size_t>(q.a.rows)}, q.as_coo);
+  });
+  add_none("spmm, dense times sparse", [](cpu const& w, operands const& q, std::vector<double>& y) {
+    auto const n = static_cast<std::size_t>(q.a.rows);
+    spmm(w, 1.0, row_major(q.x.data(), 4, n), q.as_coo, 0.0, row_major(y.data(), 4, n));
+  });
+  add_none("spmm into a dense one", [](cpu const& w, operands const& q, std::vector<double>& y) {
+    auto const n = static_cast<std::size_t>(q.a.rows);
+    csr<double> const few(4, q.a.rows, {0, 1, 1, 2, 3}, {0, 3, 1}, {1, 2, 3});
+    spmm(w, 1.0, few, q.mixed, 0.0, row_major(y.data(), 4, n));
+  });
+  add_one("sddmm", [](cpu const& w, operands const& q) {
+    auto const n = static_cast<std::size_t>(q.a.rows);
+    return sddmm(w, 1.0, col_major(q.x.data(), n, 4), row_major(q.y.data(), 4, n), q.twice);
+  });
+  add_none("sddmm into duplicates",
+           [to = std::make_shared<std::vector<double>>(o->twice.val.size())](
+               cpu const& w, operands const& q, std::vector<double>&) {
+             auto const n = static_cast<std::size_t>(q.a.rows);
+             sddmm(w, 1.0, row_major(q.x.data(), n, 4), col_major(q.x.data(), 4, n), 0.0,
+                   q.twice.view(), *to);
+           });
+  add_planned("norm", [](cpu const& w, operands const& q) -> std::size_t {
+    for (auto const kind : {norm_kind::one, norm_kind::inf, norm_kind::frobenius})
+      norm(w, q.twice, kind);
+    return 0;
   });
 
   add_none("spmv", [](cpu const& w, operands const& q, std::vector<double>& y) {
