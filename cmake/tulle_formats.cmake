@@ -9,7 +9,7 @@ set(TULLE_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/generated)
 option(TULLE_LITERATURE "Build the formats of the literature shelf" ON)
 set(TULLE_FORMATS "")
 set(TULLE_FORMATS_LEFT_OUT "")
-set(TULLE_CPU_KERNELS ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/spgemm/csr.cpp) # and those that the list promises
+set(TULLE_CPU_KERNELS ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/spgemm/csr.cpp ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/trsv/csr.cpp) # and those that the list promises
 set(TULLE_CUDA_KERNELS "")
 set(TULLE_FORMAT_SOURCES "")
 set(tulle_includes "")

@@ -40,6 +40,8 @@
 #include "tulle/op/spmv.hpp"
 #include "tulle/op/spmv_semiring.hpp"
 #include "tulle/op/transpose.hpp"
+#include "tulle/op/trsm.hpp"
+#include "tulle/op/trsv.hpp"
 #include "tulle/solve/cg.hpp"
 #include "tulle/version.hpp"
 #include "tulle/view/dense.hpp"
