@@ -18,12 +18,13 @@ namespace tulle::detail {
 
 // Costs of lines for the choice of a method, in ns on Zen 4: a row, an entry, a row that depends on
 // the one just before it, and a level for a team of two. Of poisson3d7:60 in order 830 us and 930
-// predicted, by levels with one thread 580 to 670 and 556.
+// predicted, by levels with one thread 580 to 670 and 556. A level costs 90 where the two threads
+// share a cache and 370 where they do not.
 constexpr double ns_per_row = 1.1, ns_per_entry_in_order = 0.4, ns_per_entry = 0.5;
-constexpr double ns_per_chained_row = 4.3, ns_per_level = 100;
+constexpr double ns_per_chained_row = 4.3, ns_per_level = 300;
 // Levels with less work for a thread than that are not dealt out.
 constexpr double ns_of_thin_level = 2 * ns_per_level;
-constexpr std::int64_t lines_per_chunk = 64; // 16 and 256: the same within 10 %
+constexpr std::int64_t lines_per_chunk = 64; // of sync_free
 
 inline double cost_of_block(int block) {
   return block == 1 ? 1 : block == 4 ? 1.5 : 2.5;

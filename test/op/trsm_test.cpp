@@ -91,7 +91,7 @@ TEST(trsm, of_the_reference_is_trsv_of_it) {
 }
 
 TEST(trsm, of_wide_levels_has_the_same_bits_for_every_number_of_threads) {
-  csr<double> a = generate("poisson3d7:16");
+  csr<double> a = generate("poisson3d7:20");
   auto const n = static_cast<std::size_t>(a.rows);
   for (std::size_t const columns : {3, 8}) {
     doubles const b = right_side<double>(n * columns);

@@ -31,10 +31,9 @@ namespace {
 
 using i64 = std::int64_t;
 
-// Lines that a thread solves before it looks whether others have come. 2000: those wait too long
-// where levels are thin.
+// Lines that a thread solves before it looks whether others have come.
 constexpr i64 lines_alone = 256;
-// Lines of a chunk after which the others are told. 1: twice as slow by two threads.
+// Lines of a chunk after which the others are told.
 constexpr i64 lines_told = 8;
 // From this many entries on a line has four sums.
 constexpr i64 entries_for_four = 8;
