@@ -40,6 +40,7 @@ struct triangle_call {
   std::int64_t b_row, b_col; // strides
   void* x;
   std::int64_t x_row, x_col;
+  bool streaming; // X is written past the caches
   std::int64_t columns;
   int block;            // columns that are solved together: block_of_columns()
   void* y;              // workspace: lines of `block` values each

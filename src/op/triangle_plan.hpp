@@ -22,12 +22,14 @@ namespace tulle::detail {
 // share a cache and 370 where they do not.
 constexpr double ns_per_row = 1.1, ns_per_entry_in_order = 0.4, ns_per_entry = 0.5;
 constexpr double ns_per_chained_row = 4.3, ns_per_level = 300;
+// Of what another thread has solved: lines of the cache that move.
+constexpr double ns_per_row_elsewhere = 1;
 // Levels with less work for a thread than that are not dealt out.
 constexpr double ns_of_thin_level = 2 * ns_per_level;
 constexpr std::int64_t lines_per_chunk = 64; // of sync_free
 
 inline double cost_of_block(int block) {
-  return block == 1 ? 1 : block == 4 ? 1.5 : 2.5;
+  return block == 1 ? 1 : block == 4 ? 2.5 : 4.5; // B and X are read and written, too
 }
 
 /// The triangle of a csr, or its transpose, that is to be solved.

@@ -159,27 +159,36 @@ void make_lines(char const* op, detail::triangle_pattern<I, O> const& t, where c
                     detail::ns_per_entry * static_cast<double>(entries[l]));
   };
   std::int64_t stages = 0;
+  int parts_of_levels = 1;
   if (with_levels) {
     entries = detail::entries_of_levels(survey, w.memory);
-    double by_levels = 0;
-    detail::for_each_stage(survey, threads, work, [&](I, I, double ns, bool dealt) {
-      by_levels += dealt ? ns / threads + detail::ns_per_level : ns;
-      ++stages;
+    double alone = 0, together = 0;
+    bool any_dealt = false;
+    detail::for_each_stage(survey, threads, work, [&](I first, I last, double ns, bool dealt) {
+      alone += ns;
+      together += dealt ? ns / threads + detail::ns_per_level +
+                              detail::ns_per_row_elsewhere * static_cast<double>(last - first)
+                        : ns;
+      any_dealt |= dealt;
     });
     double const mean = n == 0 ? 0 : static_cast<double>(survey.entries) / static_cast<double>(n);
     double const loose = scale * (detail::ns_per_row + detail::ns_per_entry_in_order * mean);
     double const in_order =
         static_cast<double>(n - survey.chained) * loose +
         static_cast<double>(survey.chained) * std::max(loose, detail::ns_per_chained_row);
+    bool const pays = together < 0.75 * std::min(alone, in_order);
+    if (any_dealt && (pays || !automatic))
+      parts_of_levels = threads;
     if (automatic)
-      method = by_levels < 0.9 * in_order ? trsv_method::levels : trsv_method::serial;
+      method = pays || alone < 0.9 * in_order ? trsv_method::levels : trsv_method::serial;
+    detail::for_each_stage(survey, parts_of_levels, work, [&](I, I, double, bool) { ++stages; });
   }
   bool const by_levels = method == trsv_method::levels;
   s.levels = by_levels ? survey.levels : 0;
   s.schedule.walk = by_levels                          ? triangle_schedule::levels
                     : method == trsv_method::sync_free ? triangle_schedule::sync_free
                                                        : triangle_schedule::serial;
-  s.schedule.parts = method == trsv_method::serial ? 1 : threads;
+  s.schedule.parts = by_levels ? parts_of_levels : method == trsv_method::sync_free ? threads : 1;
   s.schedule.stages = by_levels ? stages : 0;
   s.schedule.chunk = detail::lines_per_chunk;
   s.lines.rows = static_cast<std::int64_t>(n);
@@ -212,7 +221,7 @@ void make_lines(char const* op, detail::triangle_pattern<I, O> const& t, where c
     s.schedule.bounds = bounds;
     auto const* const ptr = static_cast<O const*>(s.lines.ptr);
     *bounds = 0;
-    detail::for_each_stage(survey, threads, work, [&](I first, I last, double, bool dealt) {
+    detail::for_each_stage(survey, parts_of_levels, work, [&](I first, I last, double, bool dealt) {
       // By entries and rows, as work is.
       auto const before = [&](std::int64_t p) {
         return detail::ns_per_row * static_cast<double>(p) +
@@ -260,6 +269,7 @@ bool run(trsv_plan::state const& s, void const* val, bool conjugated, void const
   c.x_row = static_cast<std::int64_t>(x.row_stride);
   c.x_col = static_cast<std::int64_t>(x.col_stride);
   c.columns = static_cast<std::int64_t>(x.cols);
+  c.streaming = detail::passes_cache_by(x, detail::bytes_of(detail::kind_of_type(s.type)));
   c.block = std::min(s.block, block_of_columns(c.columns));
   // Lines that are rows, with nothing to be found on the diagonal, are solved where they go.
   bool const in_place = s.lines.unit && !s.lines.row && c.columns == 1 && x.row_stride == 1;

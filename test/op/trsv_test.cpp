@@ -362,9 +362,12 @@ TEST(trsv_plan, says_which_road_it_takes) {
     return p.path().find(words) != std::string::npos ? testing::AssertionSuccess()
                                                      : testing::AssertionFailure() << p.path();
   };
-  trsv_plan const levels(cpu{.threads = 2}, a, {.method = trsv_method::levels});
-  EXPECT_TRUE(has(levels, " csr trsv levels: 39 levels, 2 threads"));
-  EXPECT_EQ(levels.levels(), 39);
+  trsv_plan const levels(cpu{.threads = 2}, generate("poisson3d7:30"),
+                         {.method = trsv_method::levels});
+  EXPECT_TRUE(has(levels, " csr trsv levels: 88 levels, 2 threads"));
+  EXPECT_EQ(levels.levels(), 88);
+  EXPECT_TRUE(has(trsv_plan(cpu{.threads = 2}, a, {.method = trsv_method::levels}),
+                  " csr trsv levels: 39 levels, 1 thread")); // none is worth sharing
   EXPECT_GT(levels.bytes(), 0u);
   EXPECT_TRUE(has(trsv_plan(cpu{.threads = 2}, a, {.method = trsv_method::serial}),
                   " csr trsv serial, 1 thread"));

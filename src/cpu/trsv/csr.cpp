@@ -26,6 +26,8 @@
 #include "kernel/team.hpp"
 #include "kernel/trsv.hpp"
 
+#include <hwy/cache_control.h>
+
 namespace tulle::kernels::TULLE_ISA {
 namespace {
 
@@ -52,7 +54,7 @@ struct task {
   i64 x_row, x_col;
   int width; // columns of the block that there are
   V* y;
-  bool unit, conjugated;
+  bool unit, conjugated, streaming;
 };
 
 template <class V>
@@ -150,6 +152,18 @@ template <int W, class V, class I, class O>
 void write_lines(task<V, I, O> const& t, i64 first, i64 last) {
   if (t.y == t.x)
     return;
+  if constexpr (!is_pair<V> && W * sizeof(V) == 64) {
+    if (t.streaming && t.x_col == 1 && t.width == W &&
+        (reinterpret_cast<std::uintptr_t>(t.x) | static_cast<std::uintptr_t>(t.x_row) * sizeof(V)) %
+                64 ==
+            0) {
+      for (i64 p = first; p < last; ++p)
+        group<V, W>::load(t.y + p * W)
+            .stream(t.x + (t.row ? static_cast<i64>(t.row[p]) : p) * t.x_row);
+      hwy::FlushStream();
+      return;
+    }
+  }
   for (i64 p = first; p < last; ++p) {
     V* const x = t.x + (t.row ? static_cast<i64>(t.row[p]) : p) * t.x_row;
     if (W == 1 || (t.x_col == 1 && t.width == W))
@@ -332,7 +346,8 @@ bool solve(triangle_call const& c) {
                         1,
                         static_cast<V*>(c.y),
                         l.unit,
-                        c.conjugated};
+                        c.conjugated,
+                        c.streaming};
   return l.step == 0  ? solve_columns<0>(t, c)
          : l.step > 0 ? solve_columns<1>(t, c)
                       : solve_columns<-1>(t, c);

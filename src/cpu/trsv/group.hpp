@@ -42,6 +42,11 @@ struct group { // of real values
     for (int k = 0; k < n; ++k)
       hn::StoreU(v[k], tag(), p + k * lanes);
   }
+  /// Past the caches; p is at a multiple of 64.
+  HWY_INLINE void stream(V* p) const {
+    for (int k = 0; k < n; ++k)
+      hn::Stream(v[k], tag(), p + k * lanes);
+  }
   HWY_INLINE void subtract(V a, V const* x) {
     for (int k = 0; k < n; ++k)
       v[k] = hn::NegMulAdd(hn::Set(tag(), a), hn::LoadU(tag(), x + k * lanes), v[k]);
