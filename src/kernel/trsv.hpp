@@ -23,8 +23,8 @@ struct triangle_lines {
 /// Who solves which lines when.
 struct triangle_schedule {
   enum walk : std::uint8_t { serial, levels, sync_free } walk = serial;
-  int parts = 1;
-  std::int64_t stages = 0;              // of levels
+  int parts = 1;           // of serial: threads that take blocks of columns, with a workspace each
+  std::int64_t stages = 0; // of levels
   std::int64_t const* bounds = nullptr; // stages * parts + 1: part t of stage s begins at the line
                                         // bounds[s * parts + t]
   std::int64_t chunk = 0;               // of sync_free: lines that one thread takes at a time
@@ -43,7 +43,7 @@ struct triangle_call {
   bool streaming; // X is written past the caches
   std::int64_t columns;
   int block;            // columns that are solved together: block_of_columns()
-  void* y;              // workspace: lines of `block` values each
+  void* y;              // workspace: lines of `block` values each; of serial one for each part
   std::uint64_t* flags; // workspace, zero at first: triangle_flags()
   std::uint32_t* epoch; // of the flags, zero at first
 };

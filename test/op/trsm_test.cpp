@@ -86,6 +86,17 @@ TEST(trsm, has_the_bits_of_trsv_for_every_method) {
                        cpu{.threads = threads});
 }
 
+TEST(trsm_plan, deals_columns_where_there_are_enough) {
+  csr<double> const a = safe_matrix<double>(257, 5);
+  for (std::size_t const columns : {9, 16, 33}) {
+    trsm_plan const plan(cpu{.threads = 2}, a, columns);
+    EXPECT_NE(plan.path().find("trsm serial, by columns, 2 threads"), std::string::npos)
+        << plan.path();
+    for (int const threads : {2, 3, 5})
+      expect_columns(a, columns, {}, cpu{.threads = threads});
+  }
+}
+
 TEST(trsm, of_the_reference_is_trsv_of_it) {
   expect_columns(safe_matrix<double>(33, 4), 3, {}, reference{});
 }

@@ -46,7 +46,8 @@ void trsm_typed(trsv_plan* plan, where const& w, V alpha, A const& a, dense_view
 
 } // namespace detail
 
-/// Solves op(T) X = alpha B, on the policy's backend. Without a plan by one thread, as trsv.
+/// Solves op(T) X = alpha B, on the policy's backend. Without a plan by one thread per block
+/// of 8 columns.
 template <matrix A, class V>
 requires detail::multiplies_dense<A, V, space::host>
 void trsm(where const& w, std::type_identity_t<V> alpha, A const& a,

@@ -40,7 +40,7 @@ constexpr char const* name(triangle t) {
 /// How rows are dealt to threads. All give the same bits.
 enum class trsv_method : std::uint8_t {
   automatic, ///< what the pattern's levels and the number of threads suggest
-  serial,    ///< rows in order, by one thread
+  serial,    ///< rows in order by one thread; of trsm, by one thread per block of columns
   levels,    ///< rows that depend on no other of their level, level by level
   sync_free, ///< chunks of rows in order; each waits for the rows that it needs
 };

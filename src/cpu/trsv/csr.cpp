@@ -14,6 +14,8 @@
 // each (after Liu, Li, Hogg, Duff & Vinter, Euro-Par 2016, who have counters of dependences). A
 // thread waits for lines of chunks before its own alone, which running threads hold.
 //
+// serial: of several columns, threads take blocks of them and need not wait for one another.
+//
 // Lines go to a workspace and to X at the end: a diagonal entry that is zero is found before X is
 // written, and lines of a level lie together.
 //
@@ -299,6 +301,29 @@ bool without_levels(task<V, I, O> const& t, triangle_call const& c) {
   return regular;
 }
 
+/// Blocks of columns side by side. Each finds a diagonal entry that is zero before it writes.
+template <int Step, int W, class V, class I, class O>
+bool by_columns(task<V, I, O> const& t, triangle_call const& c) {
+  i64 const rows = c.lines->rows, blocks = (c.columns + W - 1) / W;
+  i64 taken = 0;
+  bool regular = true;
+  parallel(static_cast<int>(blocks < c.schedule->parts ? blocks : c.schedule->parts),
+           [&](int part) {
+             task<V, I, O> own = t;
+             own.y = t.y + rows * W * part;
+             for (i64 k; (k = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED)) < blocks;) {
+               own.width = static_cast<int>(c.columns - k * W < W ? c.columns - k * W : W);
+               own.b = t.b + k * W * t.b_col;
+               own.x = t.x + k * W * t.x_col;
+               if (solve_lines<Step, W>(own, 0, rows, no_others()))
+                 write_lines<W>(own, 0, rows);
+               else
+                 __atomic_store_n(&regular, false, __ATOMIC_RELAXED);
+             }
+           });
+  return regular;
+}
+
 template <int Step, int W, class V, class I, class O>
 bool solve_block(task<V, I, O> const& t, triangle_call const& c) {
   if (c.schedule->walk == triangle_schedule::levels && c.schedule->parts > 1)
@@ -314,6 +339,10 @@ bool solve_block(task<V, I, O> const& t, triangle_call const& c) {
 template <int Step, class V, class I, class O>
 bool solve_columns(task<V, I, O> t, triangle_call const& c) {
   i64 const width = c.block;
+  if (c.schedule->walk == triangle_schedule::serial && c.schedule->parts > 1 && c.columns > width)
+    return width == 1   ? by_columns<Step, 1>(t, c)
+           : width == 4 ? by_columns<Step, 4>(t, c)
+                        : by_columns<Step, 8>(t, c);
   for (i64 j = 0; j < c.columns; j += width) {
     t.width = static_cast<int>(c.columns - j < width ? c.columns - j : width);
     bool const regular = width == 1   ? solve_block<Step, 1>(t, c)
