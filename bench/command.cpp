@@ -32,6 +32,7 @@
 #include "bench/summary.hpp"
 #include "bench/table.hpp"
 #include "bench/transpose/transpose.hpp"
+#include "bench/trsv/trsv.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -224,12 +225,24 @@ void add_operation(CLI::App& bench, std::string const& op, std::string const& ab
         ->allow_extra_args(false)
         ->check(CLI::IsMember(method_names(op)));
   }
-  if (op == "spmm" || op == "sddmm")
+  if (op == "trsm")
+    o->columns = {8, 32};
+  if (op == "spmm" || op == "sddmm" || op == "trsm")
     command->add_option("--columns", o->columns, "Columns of X (and Y), separated by commas")
         ->type_name("N,N,...")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::Range(1, 4096));
+  if (op == "trsv" || op == "trsm") {
+    command->add_flag("--upper", o->upper, "With the upper triangle instead of the lower one");
+    command
+        ->add_option("--method", o->methods,
+                     "Methods beside the one that suits, separated by commas: serial, levels, "
+                     "sync_free; all")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember({"all", "serial", "levels", "sync_free"}));
+  }
   if (op == "spgemm") {
     command->add_option("--product", o->product, "aa: A A; aat: A A^T")
         ->check(CLI::IsMember({"aa", "aat"}))
@@ -390,6 +403,8 @@ void add_bench_command(CLI::App& app) {
   add_operation(*bench, "spgemm", "C = A A or A A^T, all sparse", spgemm);
   add_operation(*bench, "convert", "From csr into every format", conversions);
   add_operation(*bench, "transpose", "C = A^T", transposes);
+  add_operation(*bench, "trsv", "T x = b, T with the pattern of a triangle of A", trsv);
+  add_operation(*bench, "trsm", "T X = B with a few columns", trsm);
   add_operation(*bench, "add", "C = alpha A + B, all sparse", sums);
   add_operation(*bench, "multiply_elements", "C = A .* B, all sparse", element_products);
   add_operation(*bench, "kron", "A kron T, T tridiagonal with 8 rows", kronecker_products);

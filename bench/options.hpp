@@ -23,9 +23,10 @@ struct options {
   std::vector<std::string> peers{"all"};
   std::string value = "f64";
   std::string index = "i32";
-  std::vector<int> columns{8, 32, 128}; ///< of spmm
+  std::vector<int> columns{8, 32, 128}; ///< of spmm and trsm
   std::vector<std::string> methods;     ///< of spmv and spgemm: beside the default one; all
   bool transposed = false;              ///< of spmv: y = A^T x
+  bool upper = false;                   ///< of trsv and trsm: the upper triangle
   std::string product = "aa";           ///< of spgemm: aa, aat
   std::string with = "shift";           ///< of add: shift, same, transpose
   int threads = 0;

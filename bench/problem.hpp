@@ -47,6 +47,17 @@ struct sddmm_problem {
   int threads;
 };
 
+/// T X = B for a sparse triangle, diagonal included, rows sorted. B is row-major with `columns`
+/// columns, as is the result.
+template <class V, class I>
+struct triangle_problem {
+  csr_view<V, I, I> a;
+  V const* b;
+  int columns;
+  bool upper;
+  int threads;
+};
+
 /// C = A B, all sparse. The result is a csr<V, I, I>, rows in any order.
 template <class V, class I>
 struct spgemm_problem {
@@ -179,7 +190,7 @@ struct any_problem {
                over_types<convert_problem>, over_types<transpose_problem>, over_types<add_problem>,
                over_types<multiply_elements_problem>, over_types<kron_problem>,
                over_types<spmspv_problem>, over_types<assemble_problem>, over_types<level1_problem>,
-               over_types<read_problem>, over_types<dynamic_problem>>
+               over_types<read_problem>, over_types<dynamic_problem>, over_types<triangle_problem>>
       op;
   std::string backend = "cpu"; ///< where contestants are wanted
 };

@@ -9,7 +9,10 @@ set(TULLE_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/generated)
 option(TULLE_LITERATURE "Build the formats of the literature shelf" ON)
 set(TULLE_FORMATS "")
 set(TULLE_FORMATS_LEFT_OUT "")
-set(TULLE_CPU_KERNELS ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/spgemm/csr.cpp ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/sddmm/csr.cpp) # and those that the list promises
+set(TULLE_CPU_KERNELS "") # those of operations on csr alone, and those that the list promises
+foreach(operation IN ITEMS spgemm sddmm trsv)
+  list(APPEND TULLE_CPU_KERNELS ${CMAKE_CURRENT_SOURCE_DIR}/src/cpu/${operation}/csr.cpp)
+endforeach()
 set(TULLE_CUDA_KERNELS "")
 set(TULLE_FORMAT_SOURCES "")
 set(tulle_includes "")

@@ -123,6 +123,33 @@ std::vector<contestant> contestants(transpose_problem<V, I> const& p) {
   return {maker<V, I>([p](matrix<V, I>& c) { c = borrow(p.a).transpose(); })};
 }
 
+// In place of a copy of B.
+template <class V, class I>
+std::vector<contestant> contestants(triangle_problem<V, I> const& p) {
+  using by_row = Eigen::Matrix<V, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  contestant c = alone();
+  c.bytes = c.peak_bytes = detail::bytes_of(p.a);
+  V* const out =
+      keep_result<V>(c, static_cast<std::size_t>(p.a.rows) * static_cast<std::size_t>(p.columns));
+  c.run = [p, out] {
+    auto const solve = [&](auto const& b, auto& x) {
+      x = b;
+      if (p.upper)
+        borrow(p.a).template triangularView<Eigen::Upper>().solveInPlace(x);
+      else
+        borrow(p.a).template triangularView<Eigen::Lower>().solveInPlace(x);
+    };
+    if (p.columns == 1) {
+      Eigen::Map<vector<V>> x(out, p.a.rows);
+      solve(Eigen::Map<vector<V> const>(p.b, p.a.rows), x);
+    } else {
+      Eigen::Map<by_row> x(out, p.a.rows, p.columns);
+      solve(Eigen::Map<by_row const>(p.b, p.a.rows, p.columns), x);
+    }
+  };
+  return {c};
+}
+
 // What it takes beyond the result is not known.
 template <class V, class I>
 std::vector<contestant> contestants(spgemm_problem<V, I> const& p) {

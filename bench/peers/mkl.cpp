@@ -34,6 +34,10 @@ struct mkl;
     static constexpr auto multiply = mkl_sparse_##letter##_mv##suffix;                             \
     static constexpr auto hint_mm = mkl_sparse_set_mm_hint##suffix;                                \
     static constexpr auto multiply_dense = mkl_sparse_##letter##_mm##suffix;                       \
+    static constexpr auto hint_sv = mkl_sparse_set_sv_hint##suffix;                                \
+    static constexpr auto solve = mkl_sparse_##letter##_trsv##suffix;                              \
+    static constexpr auto hint_sm = mkl_sparse_set_sm_hint##suffix;                                \
+    static constexpr auto solve_dense = mkl_sparse_##letter##_trsm##suffix;                        \
     static constexpr auto destroy = mkl_sparse_destroy##suffix;                                    \
     static constexpr auto create_coo = mkl_sparse_##letter##_create_coo##suffix;                   \
     static constexpr auto to_csr = mkl_sparse_convert_csr##suffix;                                 \
@@ -217,6 +221,51 @@ std::vector<contestant> contestants(spmm_problem<V, I> const& p) {
           "mkl_sparse_mm");
   };
   return {c};
+}
+
+// "csr" is told of many calls and inspects the triangle first, "plain" is not.
+template <class V, class I>
+std::vector<contestant> contestants(triangle_problem<V, I> const& p) {
+  using api = mkl<V, I>;
+  if (p.a.nnz == 0)
+    return {};
+  mkl_set_dynamic(0); // as many threads as it is told, not fewer
+  constexpr auto op = SPARSE_OPERATION_NON_TRANSPOSE;
+  matrix_descr const triangle = {SPARSE_MATRIX_TYPE_TRIANGULAR,
+                                 p.upper ? SPARSE_FILL_MODE_UPPER : SPARSE_FILL_MODE_LOWER,
+                                 SPARSE_DIAG_NON_UNIT};
+  std::vector<contestant> both;
+  for (bool const inspected : {true, false}) {
+    contestant c;
+    c.peer = "mkl";
+    c.format = inspected ? "csr" : "plain";
+    c.path = version() + (inspected ? ", optimised" : ", not optimised");
+    std::size_t const held_before = held();
+    mkl_set_num_threads_local(p.threads);
+    handle const m = borrow(p.a);
+    if (inspected)
+      c.convert_seconds = seconds_of([&] {
+        check(p.columns == 1 ? api::hint_sv(m.get(), op, triangle, calls_expected)
+                             : api::hint_sm(m.get(), op, triangle, SPARSE_LAYOUT_ROW_MAJOR,
+                                            p.columns, calls_expected),
+              "mkl_sparse_set_sv_hint");
+        check(api::hint_memory(m.get(), SPARSE_MEMORY_AGGRESSIVE), "mkl_sparse_set_memory_hint");
+        check(api::optimize(m.get()), "mkl_sparse_optimize");
+      });
+    c.bytes = detail::bytes_of(p.a);
+    c.peak_bytes = c.bytes + (held() - held_before);
+    V* const x =
+        keep_result<V>(c, static_cast<std::size_t>(p.a.rows) * static_cast<std::size_t>(p.columns));
+    c.run = [p, m, x, triangle] {
+      mkl_set_num_threads_local(p.threads);
+      check(p.columns == 1 ? api::solve(op, V(1), m.get(), triangle, p.b, x)
+                           : api::solve_dense(op, V(1), m.get(), triangle, SPARSE_LAYOUT_ROW_MAJOR,
+                                              p.b, p.columns, p.columns, x, p.columns),
+            "mkl_sparse_trsv");
+    };
+    both.push_back(std::move(c));
+  }
+  return both;
 }
 
 template <class V, class I>

@@ -91,6 +91,19 @@ int main() {
   double const size = tulle::norm(a, tulle::norm_kind::inf); // one, frobenius, max
   // [/scale]
 
+  // [triangles]
+  std::vector<double> z(a.rows);
+  tulle::trsv(1.0, a, x, z);                                       // L z = x, L the lower triangle
+  tulle::trsv(1.0, a, z, z, {.triangle = tulle::triangle::upper}); // in place, by U
+  tulle::trsv(1.0, tulle::transposed(a), x, z);                    // L^T z = x
+  tulle::trsv(1.0, a, x, z, {.unit_diagonal = true});              // L with ones on the diagonal
+  tulle::trsm(1.0, a, tulle::row_major(many.data(), a.rows, k),
+              tulle::row_major(out.data(), a.rows, k));
+
+  auto plan = tulle::trsv_plan(a, {.triangle = tulle::triangle::upper}); // once per pattern
+  tulle::trsv(plan, 1.0, a, x, z);
+  // [/triangles]
+
   // [vectors]
   double const xy = tulle::dot(x, y); // complex: dotc(x, y) conjugates x
   tulle::axpy(2.0, x, y);             // y += 2 x

@@ -50,6 +50,8 @@
 #include "tulle/op/stack.hpp"
 #include "tulle/op/submatrix.hpp"
 #include "tulle/op/transpose.hpp"
+#include "tulle/op/trsm.hpp"
+#include "tulle/op/trsv.hpp"
 #include "tulle/solve/cg.hpp"
 #include "tulle/version.hpp"
 #include "tulle/view/dense.hpp"

@@ -11,6 +11,7 @@
 #include <tulle/op/spgemm.hpp>
 #include <tulle/op/spmm.hpp>
 #include <tulle/op/spmv.hpp>
+#include <tulle/op/trsm.hpp>
 #include <vector>
 
 using namespace tulle;
@@ -43,6 +44,8 @@ void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, sp
   spmm(1.0, a, in, 0.0, out);
   spmm(1.0, any, out, 0.0, out);
   spmm(cpu{}, 1.0, transposed(scaled(a, 2.0)), in, 0.0, out);
+  trsv(1.0, a, x, y);
+  trsm(1.0, a, in, out);
   (void)device, (void)device_x, (void)tiny;
 
   // What is given a name may be borrowed, a view may die, and what is copied may be a temporary.
@@ -118,6 +121,14 @@ void calls(csr<double> const& a, csr_view<double, std::int32_t, std::int32_t, sp
 #elif defined CASE_float_b_and_double_c_with_any_matrix
   std::vector<float> const few(3);
   spmm(1.0, any, row_major(few.data(), 3, 1), 0.0, out);
+#elif defined CASE_a_triangle_on_the_device
+  trsv(1.0, device, x, y);
+#elif defined CASE_a_plan_of_a_triangle_on_the_device
+  trsv_plan const plan(device);
+#elif defined CASE_many_right_sides_for_a_triangle_on_the_device
+  trsm(1.0, device, in, out);
+#elif defined CASE_a_constant_solution
+  trsm(1.0, a, in, in);
 #elif defined CASE_constant_c
   spmm(1.0, a, in, 0.0, in);
 #elif defined CASE_a_transposed_temporary                  // says deleted

@@ -257,6 +257,27 @@ std::vector<operation> every_operation(csr<double> const& from) {
     spmm(w, 1.0, q.as_coo, row_major(q.x.data(), rows, 4), 0.0, row_major(y.data(), rows, 4));
   });
 
+  for (trsv_method const m :
+       {trsv_method::automatic, trsv_method::serial, trsv_method::levels, trsv_method::sync_free}) {
+    trsv_options const how{.unit_diagonal = true, .method = m};
+    std::string const by = std::string(" ") + name(m);
+    add_none("trsv" + by, [how](cpu const& w, operands const& q, std::vector<double>& y) {
+      auto const rows = static_cast<std::size_t>(q.a.rows);
+      trsv(w, 0.0625, q.a, vector_view<double const>(q.x.data(), rows),
+           vector_view<double>(y.data(), rows), how);
+    });
+    add_none("trsm of unsorted" + by,
+             [how](cpu const& w, operands const& q, std::vector<double>& y) {
+               auto const rows = static_cast<std::size_t>(q.a.rows);
+               trsm(w, 0.0625, transposed(q.mixed), row_major(q.x.data(), rows, 4),
+                    row_major(y.data(), rows, 4), how);
+             });
+    add_planned("trsv of coo planned" + by, [how](cpu const& w, operands const& q) {
+      trsv_plan const plan(w, q.as_coo, how);
+      return plan.bytes();
+    });
+  }
+
   any_matrix const any(o->a);
   for (format const f : all_formats)
     for (layout const& l : layouts(f)) {
