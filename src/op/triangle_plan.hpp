@@ -21,9 +21,9 @@ namespace tulle::detail {
 // predicted, by levels with one thread 580 to 670 and 556. A level costs 90 where the two threads
 // share a cache and 370 where they do not.
 constexpr double ns_per_row = 1.1, ns_per_entry_in_order = 0.4, ns_per_entry = 0.5;
-constexpr double ns_per_chained_row = 4.3, ns_per_level = 300;
+constexpr double ns_per_chained_row = 4.3, ns_per_level = 200;
 // Of what another thread has solved: lines of the cache that move.
-constexpr double ns_per_row_elsewhere = 1;
+constexpr double ns_per_row_elsewhere = 0.25;
 // Levels with less work for a thread than that are not dealt out.
 constexpr double ns_of_thin_level = 2 * ns_per_level;
 constexpr std::int64_t lines_per_chunk = 64; // of sync_free

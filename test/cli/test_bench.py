@@ -11,7 +11,7 @@ from command_line import CommandLine, FORMATS, main
 
 class Bench(CommandLine):
     OPERATIONS = ["spmv", "spmm", "sddmm", "spmspv", "spgemm", "convert", "transpose", "add", "multiply_elements", "kron",
-                  "assemble", "level1", "primitive", "read"]
+                  "assemble", "level1", "primitive", "read", "trsv", "trsm"]
 
     def setUp(self):
         super().setUp()
@@ -85,6 +85,8 @@ class Bench(CommandLine):
         for op, matrix, formats in (("convert", "gen:lattice:2000", converted),
                                     ("transpose", "gen:lattice:2000", {"csr", "csr planned"}),
                                     ("add", "gen:lattice:2000", {"csr", "csr planned"}),
+                                    ("trsv", "gen:lattice:2000", {"csr"}),
+                                    ("trsm", "gen:lattice:2000", {"csr"}),
                                     ("assemble", "gen:lattice:2000", {"csr", "csr 1 thread"}),
                                     ("level1", "vector:10000:0.1", {"vector"}),
                                     ("primitive", "lists:100:20", {"simd", "plain"})):
