@@ -16,7 +16,7 @@
 
 namespace tulle::detail {
 
-// Costs of lines for the choice of a method, in ns on Zen 4: a row, an entry, a row that depends on
+// Costs of lines for the choice of a method, in ns on Zen 5: a row, an entry, a row that depends on
 // the one just before it, and a level for a team of two. Of poisson3d7:60 in order 830 us and 930
 // predicted, by levels with one thread 580 to 670 and 556. A level costs 90 where the two threads
 // share a cache and 370 where they do not.
