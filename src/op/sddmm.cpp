@@ -5,7 +5,8 @@
 // values of B.
 #include "tulle/op/sddmm.hpp"
 
-#include "backend/cpu_sddmm.hpp"
+#include "backend/cpu_csr.hpp"
+#include "kernel/sddmm.hpp"
 #include "op/dense_operands.hpp"
 #include "op/each_row.hpp"
 #include "reference/scale.hpp"

@@ -4,8 +4,9 @@
 #pragma once
 #include "tulle/format/csr.hpp"
 
-#include "backend/cpu_spgemm.hpp"
+#include "backend/cpu_csr.hpp"
 #include "format/detail/canonical.hpp"
+#include "kernel/spgemm.hpp"
 #include "op/known_pattern.hpp"
 #include "op/spgemm_stages.hpp"
 

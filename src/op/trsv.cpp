@@ -8,7 +8,7 @@
 #include "tulle/format/csc.hpp"
 #include "tulle/op/trsm.hpp"
 
-#include "backend/cpu_trsv.hpp"
+#include "backend/cpu_csr.hpp"
 #include "op/dense_operands.hpp"
 #include "op/kernel_plan.hpp"
 #include "op/triangle_plan.hpp"
