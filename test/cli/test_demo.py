@@ -17,7 +17,7 @@ class Demo(CommandLine):
             self.assertIn(matrix, text)
         self.assertEqual(text.count("  tulle, CSR as given "), 5)
         self.assertEqual(text.count("  tulle, optimize() "), 5)
-        self.assertEqual(text.count("  OpenMP loop over CSR "), 5)
+        self.assertIn("openmp", text.lower())  # drawn, or named as slower
         self.assertRegex(text, r"Geometric mean against the fastest peer: CSR as given [0-9.]+x, optimize\(\) [0-9.]+x\.")
         at = lines.index("Next:")
         self.assertEqual(len(lines), at + 4)

@@ -34,6 +34,17 @@ TEST(parallel, runs_each_part_once) {
   }
 }
 
+// Calls so short that threads come late, or are left asleep while others are awake.
+TEST(parallel, runs_each_part_of_short_calls_once) {
+  constexpr int parts = 40;
+  std::atomic<int> runs[parts] = {};
+  for (int call = 1; call <= 20000; ++call) {
+    parallel(parts, [&](int part) { runs[part].fetch_add(1, std::memory_order_relaxed); });
+    for (int part = 0; part < parts; ++part)
+      ASSERT_EQ(runs[part], call) << "part " << part;
+  }
+}
+
 TEST(parallel, throws_the_exception_of_the_lowest_part_after_all_have_run) {
   for (int run = 0; run < 20; ++run) {
     std::atomic<int> ran = 0;
