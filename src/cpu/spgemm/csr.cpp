@@ -222,6 +222,8 @@ struct spgemm_csr {
 
   /// Copies n entries from where they are kept.
   static void move(product<V, I, O> const& c, kept_rows const& kept, i64 from, i64 at, i64 n) {
+    if (n == 0) // then there may be no arrays
+      return;
     std::memcpy(c.c_col + at, static_cast<I const*>(kept.col) + from,
                 static_cast<std::size_t>(n) * sizeof(I));
     std::memcpy(c.c_val + at, static_cast<value const*>(kept.val) + from,
