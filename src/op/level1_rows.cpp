@@ -5,6 +5,7 @@
 #include "tulle/op/level1.hpp"
 
 #include "op/dot_row.hpp"
+#include "op/each_row.hpp"
 #include "op/sparse_operands.hpp"
 #include "reference/level1.hpp"
 
@@ -90,24 +91,9 @@ void level1_rows<V, I, O>::dot(where const& w, csr_view<V, I, O> a, csr_view<V, 
   auto const work = [=](std::size_t i) {
     return static_cast<std::size_t>(a.row_ptr[i]) + static_cast<std::size_t>(b.row_ptr[i]) + i;
   };
-  int const parts = parts_for(work(n), w.threads, grain);
-  auto const first_row = [=](int part) {
-    std::size_t const target = split(work(n), part, parts);
-    std::size_t lo = 0;
-    for (std::size_t hi = n; lo < hi;) {
-      std::size_t const mid = lo + (hi - lo) / 2;
-      if (work(mid) < target)
-        lo = mid + 1;
-      else
-        hi = mid;
-    }
-    return lo;
-  };
-  parallel(parts, [&](int part) {
-    std::size_t const end = first_row(part + 1);
-    for (std::size_t i = first_row(part); i < end; ++i)
-      to[i] = options.conjugate ? dot_row<true>(row_of(a, i), row_of(b, i))
-                                : dot_row<false>(row_of(a, i), row_of(b, i));
+  detail::each_row_by(work, n, parts_for(work(n), w.threads, grain), [&](std::size_t i) {
+    to[i] = options.conjugate ? dot_row<true>(row_of(a, i), row_of(b, i))
+                              : dot_row<false>(row_of(a, i), row_of(b, i));
   });
 }
 
