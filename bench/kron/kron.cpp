@@ -5,6 +5,7 @@
 
 #include "bench/contest.hpp"
 #include "bench/measure.hpp"
+#include "bench/new_matrix.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/source.hpp"
@@ -15,16 +16,7 @@ namespace {
 template <class V, class I>
 contestant make_tulle(kron_problem<V, I> const& p) {
   cpu const where{.threads = p.threads};
-  contestant c;
-  c.path = "kron, a new matrix";
-  auto const kept = keep_matrix<V, I>(c);
-  c.run = [p, where, kept] {
-    *kept = {}; // its memory first, as in a loop of a user's
-    *kept = tulle::kron(where, p.a, p.b);
-  };
-  c.run();
-  c.bytes = c.peak_bytes = kept->bytes();
-  return c;
+  return make_new_matrix<V, I>("kron", [p, where] { return tulle::kron(where, p.a, p.b); });
 }
 
 template <class V, class I>

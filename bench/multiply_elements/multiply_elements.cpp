@@ -5,6 +5,7 @@
 
 #include "bench/contest.hpp"
 #include "bench/measure.hpp"
+#include "bench/new_matrix.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
@@ -17,32 +18,18 @@ namespace {
 template <class V, class I>
 contestant make_tulle(multiply_elements_problem<V, I> const& p) {
   cpu const where{.threads = p.threads};
-  contestant c;
-  c.path = "multiply_elements, a new matrix";
-  auto const kept = keep_matrix<V, I>(c);
-  c.run = [p, where, kept] {
-    *kept = {}; // its memory first, as in a loop of a user's
-    *kept = tulle::multiply_elements(where, p.a, p.b);
-  };
-  c.run();
-  c.bytes = c.peak_bytes = kept->bytes();
-  return c;
+  return make_new_matrix<V, I>("multiply_elements",
+                               [p, where] { return tulle::multiply_elements(where, p.a, p.b); });
 }
 
 template <class V, class I>
 contestant make_planned(multiply_elements_problem<V, I> const& p) {
   using plan_type = multiply_elements_plan<V, I, I>;
-  contestant c;
   std::shared_ptr<plan_type> plan;
-  c.convert_seconds =
+  double const seconds =
       seconds_of([&] { plan = std::make_shared<plan_type>(cpu{.threads = p.threads}, p.a, p.b); });
-  c.format = "csr planned";
-  c.path = plan->path();
-  c.bytes = plan->result().bytes();
-  c.peak_bytes = c.bytes + plan->bytes();
-  c.run = [p, plan] { tulle::multiply_elements(*plan, p.a, p.b); };
-  c.result = [plan](void* to) { *static_cast<csr<V, I, I>*>(to) = plan->result(); };
-  return c;
+  return make_planned_matrix<V, I>(plan, seconds,
+                                   [p, plan] { tulle::multiply_elements(*plan, p.a, p.b); });
 }
 
 /// A .* B by a loop that merges rows, without the zeros that come out.

@@ -5,6 +5,7 @@
 
 #include "bench/contest.hpp"
 #include "bench/measure.hpp"
+#include "bench/new_matrix.hpp"
 #include "bench/peer_modules.hpp"
 #include "bench/peers/result.hpp"
 #include "bench/peers/seconds.hpp"
@@ -17,32 +18,16 @@ namespace {
 template <class V, class I>
 contestant make_tulle(transpose_problem<V, I> const& p) {
   cpu const where{.threads = p.threads};
-  contestant c;
-  c.path = "transpose, a new matrix";
-  auto const kept = keep_matrix<V, I>(c);
-  c.run = [p, where, kept] {
-    *kept = {}; // its memory first, as in a loop of a user's
-    *kept = tulle::transpose(where, p.a);
-  };
-  c.run();
-  c.bytes = c.peak_bytes = kept->bytes();
-  return c;
+  return make_new_matrix<V, I>("transpose", [p, where] { return tulle::transpose(where, p.a); });
 }
 
 template <class V, class I>
 contestant make_planned(transpose_problem<V, I> const& p) {
   using plan_type = transpose_plan<V, I, I>;
-  contestant c;
   std::shared_ptr<plan_type> plan;
-  c.convert_seconds =
+  double const seconds =
       seconds_of([&] { plan = std::make_shared<plan_type>(cpu{.threads = p.threads}, p.a); });
-  c.format = "csr planned";
-  c.path = plan->path();
-  c.bytes = plan->result().bytes();
-  c.peak_bytes = c.bytes + plan->bytes();
-  c.run = [p, plan] { tulle::transpose(*plan, p.a); };
-  c.result = [plan](void* to) { *static_cast<csr<V, I, I>*>(to) = plan->result(); };
-  return c;
+  return make_planned_matrix<V, I>(plan, seconds, [p, plan] { tulle::transpose(*plan, p.a); });
 }
 
 // The bound reads what a call must read, A, and what it must write, A^T.
