@@ -71,7 +71,7 @@ void run(recommend_options const& o) {
                  c.bytes / 1e6, c.call, c.convert, c.total);
     else
       fmt::print("  {:<19} {}\n", name(c.layout), c.remark);
-  fmt::print("\nCosts are in products of csr, estimated from the bytes that must move; all: "
+  fmt::print("\nCosts are in products of csr, estimated from what the matrix looks like; all: "
              "conversion and products.\n");
 }
 

@@ -117,9 +117,8 @@ features look_at_csr(csr_view<V, I, O> const& a, cpu const& where) {
       place += here;
     }
   }
-  auto const share_of_rows = [&](double& x) { x /= rows; };
   for (double* x : {&f.empty_rows, &f.changed_rows, &f.stepped_rows, &f.same_columns, &f.shifted})
-    share_of_rows(*x);
+    *x /= rows;
   double const seen = std::max(entries, 1.0);
   for (double* x : {&f.far_entries, &f.distant_entries, &f.repeated_values})
     *x /= seen;

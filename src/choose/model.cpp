@@ -2,8 +2,9 @@
 
 // sell and panels by trees that tools/choose/train.py fitted to measured times; dia and bcsr by the
 // mean of the matrices that have diagonals or blocks at all, since others are several times as slow
-// there. Held out by family, the fastest of csr, sell and panels is reached to .97 in the mean; a
-// linear model reached .964, trees of eight leaves .971 (188 cases, two threads of Zen 5).
+// there. Held out by family, the pick reaches .974 of the fastest of these and csr in the mean;
+// with a linear model it reached .964, with trees of eight leaves .971 (188 cases, two threads of
+// Zen 5).
 #include "choose/model.hpp"
 
 #include <algorithm>
@@ -122,9 +123,8 @@ double conversion_of(format f) {
   case format::csr:
     return 0;
   case format::csr5:
-    return 14;
   case format::bcsr:
-    return 14;
+    return cheapest_conversion;
   case format::sell:
     return 16;
   case format::hyb:

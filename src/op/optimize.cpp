@@ -15,7 +15,6 @@
 #include "format/detail/bcsr_build.hpp"
 #include "format/detail/blocks.hpp"
 #include "format/detail/canonical.hpp"
-#include "format/detail/counting_sort.hpp"
 #include "format/detail/options.hpp"
 #include "format/detail/symmetric.hpp"
 
@@ -37,8 +36,7 @@ constexpr std::size_t sample_stretches = 8;
 // Caches of the machine that the model was fitted on. What they hold comes faster than a kernel of
 // one triangle can take it.
 constexpr double last_cache = 32 << 20;
-// A layout is converted where that pays by at least this share of all calls: what is foretold is
-// off by a fifth.
+// A layout must be foretold to be faster than csr by at least this share.
 constexpr double least_gain = .03;
 
 /// f(first row, last row) of each stretch of the sample.
@@ -218,7 +216,7 @@ std::vector<candidate> only_csr(csr_view<V, I, O> const& a, std::vector<layout> 
   all.push_back({format::csr, static_cast<double>(detail::bytes_of(a)), 1, 0, calls, ""});
   for (layout const& l : among)
     if (l.format != format::csr)
-      all.push_back({l, 0, 0, 0, 0, "so few products pay for no conversion"});
+      all.push_back({l, 0, 0, 0, 0, "no conversion pays for so few products"});
   return all;
 }
 
@@ -333,7 +331,7 @@ optimized optimize(matrix_ref a, optimize_options const& o, cpu const& where) {
   return with_hub(a, where, [&](auto const& csr, cpu const& rest) {
     bool ran_out = false;
     std::vector<candidate> all = recommend_typed(csr, o, rest, false, ran_out);
-    // What a sample took may still be too large as a whole: the next best then.
+    // One that does not fit, or refuses the matrix, is left out: the next best then.
     for (auto c = all.begin(); c != all.end() && c->remark.empty(); ++c)
       try {
         any_matrix made = convert(matrix_ref(csr), c->layout, rest);

@@ -131,8 +131,8 @@ struct panels_options {
   int height = 32768; ///< most rows of a group, up to 65536; very small groups take long to build
   int lanes = 8;      ///< rows side by side, up to 64; 8 has vectors
   int piece = 8;      ///< what is left of a row is kept together from this many entries on
-  double hot = .5;    ///< columns go by how many entries they have where the sixteenth of them that
-                      ///< has most has more than this share of all; 1: never
+  double hot = .5;    ///< 2^20 columns and more go by how many entries they have, if a sixteenth of
+                      ///< them has more than this share of all; 0: any number of columns; 1: never
   double limit = 8;   ///< bytes, in multiples of those of csr
 
   template <class F>
